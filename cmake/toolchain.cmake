@@ -1,0 +1,48 @@
+# Compiler, linker and library settings shared by every target.
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+
+option(BERTH_SANITIZE "comma-separated sanitizers, e.g. address,undefined" "")
+option(BERTH_WERROR "treat warnings as errors" ON)
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  # A precompiled header is accepted by ccache only with these sloppiness settings; base_dir lets a
+  # second clone share the cache.
+  set(launcher ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+      CCACHE_NOHASHDIR=1 CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} ${CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
+endif()
+
+find_program(MOLD mold)
+if(MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+# Kubernetes' float arithmetic is reproduced operation by operation: no contraction.
+add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -ffp-contract=off
+                    -fdiagnostics-color=auto)
+if(BERTH_WERROR)
+  add_compile_options(-Werror)
+endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # g++ 12 reports false positives of these inside libstdc++ at -O2.
+  add_compile_options(-Wno-restrict -Wno-maybe-uninitialized -Wno-dangling-pointer -Wno-array-bounds
+                      -Wno-stringop-overflow -Wno-stringop-overread -Wno-free-nonheap-object)
+  add_compile_options(-fpch-preprocess)
+else()
+  add_compile_options(-Xclang -fno-pch-timestamp)
+endif()
+if(BERTH_SANITIZE)
+  add_compile_options(-fsanitize=${BERTH_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${BERTH_SANITIZE})
+endif()
+add_compile_definitions(BOOST_ASIO_SEPARATE_COMPILATION BOOST_BEAST_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED)
+
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(Boost 1.81 REQUIRED COMPONENTS json)
+find_package(Threads REQUIRED)
+find_package(GTest REQUIRED)
+find_package(benchmark REQUIRED)
