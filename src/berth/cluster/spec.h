@@ -1,0 +1,70 @@
+// What a simulated cluster is made of: groups of catalogue nodes, nodes given as Kubernetes objects, and faults that
+// happen at set times. Read from --nodes, --at and --cluster files.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "berth/api/manifest.h"
+#include "berth/base/result.h"
+#include "berth/base/time.h"
+#include "berth/hardware/platform.h"
+#include "berth/model/node.h"
+
+namespace berth::cluster {
+
+/// `count` nodes of one catalogue platform, named PREFIX-1 .. PREFIX-count.
+struct NodeGroup {
+  std::string platform; ///< catalogue name
+  int count = 1;
+  std::string prefix; ///< "" means the platform's name
+  api::Labels labels; ///< added to those the agent sets
+  std::vector<model::Taint> taints;
+};
+
+/// Something that happens to a node at a time after start.
+struct Fault {
+  enum class Kind {
+    Xid,          ///< GPU `gpu` reports Xid `code`
+    Repair,       ///< GPU `gpu` is healthy again
+    NodeDown,     ///< the machine stops: agent, plugin and containers
+    NodeUp,       ///< the machine boots again
+    AgentCrash,   ///< the agent dies and is started again at once; containers go on
+    PluginCrash,  ///< the device plugin dies and is started again after `pause`
+    Cut,          ///< the node loses the API server for `pause`
+  };
+  Duration at;
+  Kind kind = Kind::Xid;
+  std::string node;
+  int gpu = 0;
+  int code = 79;
+  Duration pause = Duration::seconds(10);
+};
+
+struct ClusterSpec {
+  std::vector<NodeGroup> groups;
+  /// Nodes given as Kubernetes objects (a dump, a manifest): hardware from the catalogue when recognised, otherwise
+  /// GPUs without known topology, counted from capacity.
+  std::vector<api::Manifest> nodes;
+  std::vector<Fault> faults;
+
+  int node_count() const;
+};
+
+/// "dgx-h100:4" or "dgx-h100" (one), or users' "4xdgx-h100". Errors list the catalogue's names.
+Result<NodeGroup> parse_node_group(std::string_view text);
+
+/// "5m:xid:dgx-h100-1:3:79", "5m:repair:NODE:GPU", "1h:node-down:NODE", "2h:node-up:NODE",
+/// "10s:agent-crash:NODE", "10s:plugin-crash:NODE[:PAUSE]", "1m:cut:NODE:PAUSE".
+Result<Fault> parse_fault(std::string_view text);
+
+/// A --cluster file: `apiVersion: berth.dev/v1alpha1, kind: Cluster` documents (spec.nodes[]: platform, count, name,
+/// labels, taints; spec.faults[]: texts as for parse_fault) and Kubernetes Node objects, in any mix.
+Result<ClusterSpec> read_cluster_spec(const std::vector<api::Manifest>& manifests);
+
+/// Faults and objects must name nodes that exist, names must be unique. Error Invalid.
+Result<void> validate(const ClusterSpec& spec);
+
+} // namespace berth::cluster
