@@ -11,7 +11,8 @@ namespace berth {
 
 } // namespace berth
 
-/// BERTH_ASSERT(used <= total, fmt::format("used {} total {}", used, total)): the state is only formatted on failure.
+/// BERTH_ASSERT(used <= total, fmt::format("used {} total {}", used, total)): the state is only
+/// formatted on failure.
 #define BERTH_ASSERT(condition, state)                                                             \
   do {                                                                                             \
     if (!(condition)) [[unlikely]]                                                                 \

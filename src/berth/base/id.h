@@ -1,4 +1,5 @@
-// Dense identifiers: small integers handed out by an Interner, one type a kind so that they cannot be mixed.
+// Dense identifiers: small integers handed out by an Interner, one type a kind so that they cannot
+// be mixed.
 #pragma once
 
 #include <compare>
@@ -15,21 +16,21 @@ namespace berth {
 
 /// An index into tables of one kind of thing. No arithmetic, no implicit conversion either way.
 template <class Tag> class Id {
-public:
+ public:
   constexpr Id() = default;
   constexpr explicit Id(std::uint32_t index) : index_(index) {}
   constexpr std::uint32_t index() const { return index_; }
   constexpr bool valid() const { return index_ != kNone; }
   constexpr auto operator<=>(const Id&) const = default;
 
-private:
+ private:
   static constexpr std::uint32_t kNone = UINT32_MAX;
   std::uint32_t index_ = kNone;
 };
 
 /// Text to dense ids, in order of first sight. Ids are never reused. O(1) either way.
 template <class I> class Interner {
-public:
+ public:
   I intern(std::string_view text) {
     if (const auto it = ids_.find(std::string(text)); it != ids_.end()) {
       return it->second;
@@ -46,7 +47,7 @@ public:
   const std::string& name(I id) const { return names_[id.index()]; }
   std::size_t size() const { return names_.size(); }
 
-private:
+ private:
   std::unordered_map<std::string, I> ids_;
   std::vector<std::string> names_;
 };
@@ -54,5 +55,7 @@ private:
 } // namespace berth
 
 template <class Tag> struct std::hash<berth::Id<Tag>> {
-  std::size_t operator()(berth::Id<Tag> id) const noexcept { return std::hash<std::uint32_t>()(id.index()); }
+  std::size_t operator()(berth::Id<Tag> id) const noexcept {
+    return std::hash<std::uint32_t>()(id.index());
+  }
 };

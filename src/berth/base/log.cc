@@ -34,7 +34,9 @@ spdlog::level::level_enum native(LogLevel level) {
 
 } // namespace
 
-void set_log_level(LogLevel level) { logger().set_level(native(level)); }
+void set_log_level(LogLevel level) {
+  logger().set_level(native(level));
+}
 
 LogLevel log_level() {
   switch (logger().level()) {

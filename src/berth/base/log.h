@@ -1,4 +1,5 @@
-// Diagnostics on stderr for the acting wing. Results never go through here. The deciding wing does not log.
+// Diagnostics on stderr for the acting wing. Results never go through here. The deciding wing does
+// not log.
 #pragma once
 
 #include <string>

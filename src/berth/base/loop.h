@@ -1,5 +1,6 @@
-// Time and turns as a parameter. Every component runs on one Loop: no locks, no sleeps, no clocks of its own.
-// VirtualLoop (virtual_loop.h) jumps from event to event; net's AsioLoop is the real clock.
+// Time and turns as a parameter. Every component runs on one Loop: no locks, no sleeps, no clocks
+// of its own. VirtualLoop (virtual_loop.h) jumps from event to event; net's AsioLoop is the real
+// clock.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +15,10 @@ using Task = std::function<void()>;
 /// Names a timer for cancel(). 0 is never used by a live timer.
 using TimerId = std::uint64_t;
 
-/// Tasks run one at a time, in order of due time, then of submission. Never re-entrant: post() and after()
-/// return before the task runs.
+/// Tasks run one at a time, in order of due time, then of submission. Never re-entrant: post() and
+/// after() return before the task runs.
 class Loop {
-public:
+ public:
   virtual ~Loop() = default;
 
   virtual TimePoint now() const = 0;
@@ -31,7 +32,7 @@ public:
 
 /// A timer that is cancelled when its owner goes or sets it again.
 class Timer {
-public:
+ public:
   explicit Timer(Loop& loop) : loop_(&loop) {}
   ~Timer() { cancel(); }
   Timer(const Timer&) = delete;
@@ -41,7 +42,7 @@ public:
   void cancel();
   bool armed() const { return id_ != 0; }
 
-private:
+ private:
   Loop* loop_;
   TimerId id_ = 0;
 };

@@ -100,12 +100,15 @@ std::string to_string(const Error& error) {
 }
 
 tl::unexpected<Error> fail(Code code, std::string message) {
-  return tl::unexpected(Error{.code = code, .message = std::move(message), .where = {}, .causes = {}});
+  return tl::unexpected(
+      Error{.code = code, .message = std::move(message), .where = {}, .causes = {}});
 }
 
 tl::unexpected<Error> fail_at(Where where, std::string message) {
-  return tl::unexpected(
-      Error{.code = Code::Invalid, .message = std::move(message), .where = std::move(where), .causes = {}});
+  return tl::unexpected(Error{.code = Code::Invalid,
+                              .message = std::move(message),
+                              .where = std::move(where),
+                              .causes = {}});
 }
 
 } // namespace berth

@@ -1,5 +1,5 @@
-// Errors as values. A Result carries what a function promised or an Error that says what failed, where,
-// why and what to try. "Does not fit" is a verdict of the deciding wing, never an Error.
+// Errors as values. A Result carries what a function promised or an Error that says what failed,
+// where, why and what to try. "Does not fit" is a verdict of the deciding wing, never an Error.
 #pragma once
 
 #include <optional>

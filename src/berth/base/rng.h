@@ -1,5 +1,5 @@
-// Seeded randomness, handed in. The sequence for a seed is part of Berth's contract: same seed, same bytes,
-// on every platform (std distributions are not portable, so they are not used).
+// Seeded randomness, handed in. The sequence for a seed is part of Berth's contract: same seed,
+// same bytes, on every platform (std distributions are not portable, so they are not used).
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace berth {
 
 class Rng {
-public:
+ public:
   explicit Rng(std::uint64_t seed) : engine_(seed) {}
 
   std::uint64_t next() { return engine_(); }
@@ -19,7 +19,9 @@ public:
   /// Uniform in [low, high], both included.
   std::int64_t between(std::int64_t low, std::int64_t high);
   /// True with probability numerator / denominator.
-  bool chance(std::uint64_t numerator, std::uint64_t denominator) { return below(denominator) < numerator; }
+  bool chance(std::uint64_t numerator, std::uint64_t denominator) {
+    return below(denominator) < numerator;
+  }
   /// A version 4 UUID in text form.
   std::string uuid();
   /// `n` characters of Kubernetes' name suffix alphabet ("bcdfghjklmnpqrstvwxz2456789").
@@ -27,7 +29,7 @@ public:
   /// An independent stream for a part of the program, so that parts do not disturb each other.
   Rng fork(std::uint64_t stream);
 
-private:
+ private:
   std::mt19937_64 engine_;
 };
 

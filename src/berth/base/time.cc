@@ -40,18 +40,21 @@ struct Civil {
 };
 
 Civil civil(TimePoint t) {
-  const std::chrono::sys_time<std::chrono::nanoseconds> at{std::chrono::nanoseconds(t.unix_nanos())};
+  const std::chrono::sys_time<std::chrono::nanoseconds> at{
+      std::chrono::nanoseconds(t.unix_nanos())};
   const auto day = std::chrono::floor<std::chrono::days>(at);
-  return {std::chrono::year_month_day(day), std::chrono::hh_mm_ss<std::chrono::nanoseconds>(at - day)};
+  return {std::chrono::year_month_day(day),
+          std::chrono::hh_mm_ss<std::chrono::nanoseconds>(at - day)};
 }
 
 std::string date_and_seconds(const Civil& c) {
   return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", static_cast<int>(c.date.year()),
-                     static_cast<unsigned>(c.date.month()), static_cast<unsigned>(c.date.day()), c.time.hours().count(),
-                     c.time.minutes().count(), c.time.seconds().count());
+                     static_cast<unsigned>(c.date.month()), static_cast<unsigned>(c.date.day()),
+                     c.time.hours().count(), c.time.minutes().count(), c.time.seconds().count());
 }
 
-/// Nanoseconds of ".123456" at `pos`, which moves past the digits; digits beyond the ninth are dropped.
+/// Nanoseconds of ".123456" at `pos`, which moves past the digits; digits beyond the ninth are
+/// dropped.
 std::optional<std::int64_t> fraction(std::string_view text, std::size_t& pos) {
   const std::size_t start = pos;
   std::int64_t value = 0;
@@ -96,7 +99,9 @@ const Unit* unit_at(std::string_view text) {
 
 } // namespace
 
-std::string to_rfc3339(TimePoint t) { return date_and_seconds(civil(t)) + "Z"; }
+std::string to_rfc3339(TimePoint t) {
+  return date_and_seconds(civil(t)) + "Z";
+}
 
 std::string to_rfc3339_micro(TimePoint t) {
   const Civil c = civil(t);
@@ -104,7 +109,9 @@ std::string to_rfc3339_micro(TimePoint t) {
 }
 
 Result<TimePoint> parse_rfc3339(std::string_view text) {
-  const auto bad = [&] { return fail(Code::Invalid, fmt::format("not an RFC 3339 time: \"{}\"", text)); };
+  const auto bad = [&] {
+    return fail(Code::Invalid, fmt::format("not an RFC 3339 time: \"{}\"", text));
+  };
   std::size_t pos = 0;
   const auto year = digits(text, pos, 4);
   if (!year || !take(text, pos, "-")) {
@@ -154,20 +161,25 @@ Result<TimePoint> parse_rfc3339(std::string_view text) {
     }
     offset_minutes = (*hours * 60 + *minutes) * (east ? 1 : -1);
   }
-  const std::chrono::year_month_day date{std::chrono::year(*year), std::chrono::month(static_cast<unsigned>(*month)),
+  const std::chrono::year_month_day date{std::chrono::year(*year),
+                                         std::chrono::month(static_cast<unsigned>(*month)),
                                          std::chrono::day(static_cast<unsigned>(*day))};
   // Nanoseconds in an int64 reach from 1678 to 2261.
-  if (pos != text.size() || !date.ok() || *hour > 23 || *minute > 59 || *second > 60 || *year < 1678 || *year > 2261) {
+  if (pos != text.size() || !date.ok() || *hour > 23 || *minute > 59 || *second > 60 ||
+      *year < 1678 || *year > 2261) {
     return bad();
   }
   const std::int64_t days = std::chrono::sys_days(date).time_since_epoch().count();
-  const std::int64_t seconds = days * 86400 + *hour * 3600 + (*minute - offset_minutes) * 60 + *second;
+  const std::int64_t seconds =
+      days * 86400 + *hour * 3600 + (*minute - offset_minutes) * 60 + *second;
   return TimePoint::from_unix_nanos(seconds * kNanosPerSecond + nanos);
 }
 
 Result<Duration> parse_duration(std::string_view text) {
   const auto bad = [&](std::string_view why) {
-    return fail(Code::Invalid, fmt::format("not a duration such as \"90s\", \"5m\" or \"1h30m\": {}: \"{}\"", why, text));
+    return fail(
+        Code::Invalid,
+        fmt::format("not a duration such as \"90s\", \"5m\" or \"1h30m\": {}: \"{}\"", why, text));
   };
   if (text == "0") {
     return Duration();

@@ -1,4 +1,5 @@
-// The Loop of simulation: time jumps to the next event. Deterministic: equal inputs give equal runs.
+// The Loop of simulation: time jumps to the next event. Deterministic: equal inputs give equal
+// runs.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +14,7 @@ namespace berth {
 
 /// Events are ordered by (due time, submission number). step() is O(log n); cancel() is O(log n).
 class VirtualLoop final : public Loop {
-public:
+ public:
   explicit VirtualLoop(TimePoint start) : now_(start) {}
 
   TimePoint now() const override { return now_; }
@@ -31,7 +32,7 @@ public:
   TimePoint next() const;
   std::size_t pending() const { return events_.size(); }
 
-private:
+ private:
   using Key = std::pair<TimePoint, TimerId>;
   TimePoint now_;
   TimerId next_id_ = 1;

@@ -1,5 +1,6 @@
-// A whole cluster on one Loop: store, admission, controllers, scheduler, and a machine with agent and device plugin
-// for each node. The same code in virtual and in real time; a function of (spec, seed, what is applied).
+// A whole cluster on one Loop: store, admission, controllers, scheduler, and a machine with agent
+// and device plugin for each node. The same code in virtual and in real time; a function of (spec,
+// seed, what is applied).
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,8 @@ namespace berth::cluster {
 
 struct ClusterOptions {
   std::uint64_t seed = 1;
-  /// How long containers run that say nothing (annotation berth.dev/run-for); max() means until deleted.
+  /// How long containers run that say nothing (annotation berth.dev/run-for); max() means until
+  /// deleted.
   Duration default_run_for = Duration::minutes(10);
   hardware::ChoicePolicy gpu_policy = hardware::ChoicePolicy::Topology;
 };
@@ -33,8 +35,9 @@ struct Applied {
 };
 
 class Cluster {
-public:
-  /// Builds and starts everything; nodes register as the loop runs. The spec must be valid (see validate).
+ public:
+  /// Builds and starts everything; nodes register as the loop runs. The spec must be valid (see
+  /// validate).
   Cluster(Loop& loop, ClusterSpec spec, ClusterOptions options);
   ~Cluster();
   Cluster(const Cluster&) = delete;
@@ -43,15 +46,17 @@ public:
   /// The administrator's client.
   client::Client& client();
 
-  /// Creates the objects in a cluster's order (namespaces, classes and groups before workloads); an object that
-  /// fails does not stop the others. `done` runs when every answer is in, results in manifest order.
+  /// Creates the objects in a cluster's order (namespaces, classes and groups before workloads); an
+  /// object that fails does not stop the others. `done` runs when every answer is in, results in
+  /// manifest order.
   void apply(std::vector<api::Manifest> manifests, std::function<void(std::vector<Applied>)> done);
 
   /// Makes a fault happen now.
   void inject(const Fault& fault);
 
-  /// Nothing is in motion and nothing will come of waiting: no pod is between states, no container has an end in
-  /// sight, no scripted fault is due, and every pending pod has been tried since the last change that could help it.
+  /// Nothing is in motion and nothing will come of waiting: no pod is between states, no container
+  /// has an end in sight, no scripted fault is due, and every pending pod has been tried since the
+  /// last change that could help it.
   bool settled() const;
 
   /// What the containers of a pod see; empty if the pod has none on any machine.
@@ -63,7 +68,7 @@ public:
   /// Whether a controller or agent here acts on objects of this kind; others are only stored.
   static bool acts_on(const api::GroupVersionKind& gvk);
 
-private:
+ private:
   struct State;
   std::unique_ptr<State> state_;
 };

@@ -1,5 +1,5 @@
-// The walk of every pod as the API shows it: one mark a step, and the time spent in each state. Made by watching;
-// nothing reports to it.
+// The walk of every pod as the API shows it: one mark a step, and the time spent in each state.
+// Made by watching; nothing reports to it.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,17 @@
 namespace berth::cluster {
 
 /// States in the order of a healthy walk; Unschedulable and Gated are detours of Pending.
-enum class PodState { Pending, Gated, Unschedulable, Bound, ContainerCreating, Running, Succeeded, Failed, Deleted };
+enum class PodState {
+  Pending,
+  Gated,
+  Unschedulable,
+  Bound,
+  ContainerCreating,
+  Running,
+  Succeeded,
+  Failed,
+  Deleted
+};
 std::string_view to_string(PodState state);
 
 /// One line of the timeline.
@@ -31,15 +41,16 @@ struct Mark {
 struct PodWalk {
   api::Key key;
   PodState state = PodState::Pending;
-  std::vector<std::pair<PodState, TimePoint>> history; ///< each entry of a state, in order; first is creation
-  api::Object last;                                     ///< the last version seen, also after deletion
+  std::vector<std::pair<PodState, TimePoint>>
+      history;      ///< each entry of a state, in order; first is creation
+  api::Object last; ///< the last version seen, also after deletion
 
   /// Time spent in `state` up to `now` (or up to the end of the walk).
   Duration time_in(PodState state, TimePoint now) const;
 };
 
 class FlightRecord {
-public:
+ public:
   /// Starts watching at once; `on_mark` (may be empty) is called for each mark as it is made.
   FlightRecord(client::Client& client, Loop& loop, std::function<void(const Mark&)> on_mark);
   ~FlightRecord();
@@ -47,12 +58,13 @@ public:
   FlightRecord& operator=(const FlightRecord&) = delete;
 
   const std::vector<Mark>& marks() const;
-  /// Every pod ever seen, by uid, ordered by creation.
-  const std::vector<std::shared_ptr<const PodWalk>> pods() const;
-  /// Time of the last change that was progress: a state reached, an object created or gone (not a repeated event).
+  /// Every pod ever seen, in order of first sight.
+  const std::vector<std::shared_ptr<const PodWalk>>& pods() const;
+  /// Time of the last change that was progress: a state reached, an object created or gone (not a
+  /// repeated event).
   TimePoint last_progress() const;
 
-private:
+ private:
   struct State;
   std::unique_ptr<State> state_;
 };

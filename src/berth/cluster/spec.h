@@ -1,5 +1,5 @@
-// What a simulated cluster is made of: groups of catalogue nodes, nodes given as Kubernetes objects, and faults that
-// happen at set times. Read from --nodes, --at and --cluster files.
+// What a simulated cluster is made of: groups of catalogue nodes, nodes given as Kubernetes
+// objects, and faults that happen at set times. Read from --nodes, --at and --cluster files.
 #pragma once
 
 #include <optional>
@@ -27,13 +27,13 @@ struct NodeGroup {
 /// Something that happens to a node at a time after start.
 struct Fault {
   enum class Kind {
-    Xid,          ///< GPU `gpu` reports Xid `code`
-    Repair,       ///< GPU `gpu` is healthy again
-    NodeDown,     ///< the machine stops: agent, plugin and containers
-    NodeUp,       ///< the machine boots again
-    AgentCrash,   ///< the agent dies and is started again at once; containers go on
-    PluginCrash,  ///< the device plugin dies and is started again after `pause`
-    Cut,          ///< the node loses the API server for `pause`
+    Xid,         ///< GPU `gpu` reports Xid `code`
+    Repair,      ///< GPU `gpu` is healthy again
+    NodeDown,    ///< the machine stops: agent, plugin and containers
+    NodeUp,      ///< the machine boots again
+    AgentCrash,  ///< the agent dies and is started again at once; containers go on
+    PluginCrash, ///< the device plugin dies and is started again after `pause`
+    Cut,         ///< the node loses the API server for `pause`
   };
   Duration at;
   Kind kind = Kind::Xid;
@@ -45,8 +45,8 @@ struct Fault {
 
 struct ClusterSpec {
   std::vector<NodeGroup> groups;
-  /// Nodes given as Kubernetes objects (a dump, a manifest): hardware from the catalogue when recognised, otherwise
-  /// GPUs without known topology, counted from capacity.
+  /// Nodes given as Kubernetes objects (a dump, a manifest): hardware from the catalogue when
+  /// recognised, otherwise GPUs without known topology, counted from capacity.
   std::vector<api::Manifest> nodes;
   std::vector<Fault> faults;
 
@@ -60,8 +60,9 @@ Result<NodeGroup> parse_node_group(std::string_view text);
 /// "10s:agent-crash:NODE", "10s:plugin-crash:NODE[:PAUSE]", "1m:cut:NODE:PAUSE".
 Result<Fault> parse_fault(std::string_view text);
 
-/// A --cluster file: `apiVersion: berth.dev/v1alpha1, kind: Cluster` documents (spec.nodes[]: platform, count, name,
-/// labels, taints; spec.faults[]: texts as for parse_fault) and Kubernetes Node objects, in any mix.
+/// A --cluster file: `apiVersion: berth.dev/v1alpha1, kind: Cluster` documents (spec.nodes[]:
+/// platform, count, name, labels, taints; spec.faults[]: texts as for parse_fault) and Kubernetes
+/// Node objects, in any mix.
 Result<ClusterSpec> read_cluster_spec(const std::vector<api::Manifest>& manifests);
 
 /// Faults and objects must name nodes that exist, names must be unique. Error Invalid.

@@ -1,0 +1,304 @@
+#include "berth/cluster/spec.h"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "berth/api/json.h"
+
+namespace berth::cluster {
+namespace {
+
+namespace json = api::json;
+
+constexpr int kMaxNodes = 100'000;
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const std::size_t at = text.find(separator);
+    parts.push_back(text.substr(0, at));
+    if (at == std::string_view::npos) {
+      return parts;
+    }
+    text.remove_prefix(at + 1);
+  }
+}
+
+std::optional<int> to_int(std::string_view text) {
+  int value = 0;
+  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return ec == std::errc() && end == text.data() + text.size() ? std::optional(value)
+                                                               : std::nullopt;
+}
+
+Result<void> check_platform(std::string_view name) {
+  if (hardware::Catalogue::builtin().find(name) != nullptr) {
+    return {};
+  }
+  return fail(Code::NotFound,
+              fmt::format("unknown platform \"{}\": the catalogue has {}; try berth hardware list",
+                          name, fmt::join(hardware::Catalogue::builtin().names(), ", ")));
+}
+
+struct FaultForm {
+  std::string_view name;
+  Fault::Kind kind;
+  std::size_t min_arguments; ///< after the node
+  std::size_t max_arguments;
+  std::string_view usage;
+};
+constexpr FaultForm kFaultForms[] = {
+    {"xid", Fault::Kind::Xid, 1, 2, "TIME:xid:NODE:GPU[:CODE]"},
+    {"repair", Fault::Kind::Repair, 1, 1, "TIME:repair:NODE:GPU"},
+    {"node-down", Fault::Kind::NodeDown, 0, 0, "TIME:node-down:NODE"},
+    {"node-up", Fault::Kind::NodeUp, 0, 0, "TIME:node-up:NODE"},
+    {"agent-crash", Fault::Kind::AgentCrash, 0, 0, "TIME:agent-crash:NODE"},
+    {"plugin-crash", Fault::Kind::PluginCrash, 0, 1, "TIME:plugin-crash:NODE[:PAUSE]"},
+    {"cut", Fault::Kind::Cut, 0, 1, "TIME:cut:NODE[:PAUSE]"},
+};
+
+const FaultForm* find_form(std::string_view name) {
+  const auto it = std::ranges::find(kFaultForms, name, &FaultForm::name);
+  return it == std::end(kFaultForms) ? nullptr : it;
+}
+
+Result<void> parse_gpu_arguments(std::span<const std::string_view> arguments, Fault& fault) {
+  const auto gpu = to_int(arguments[0]);
+  if (!gpu || *gpu < 0 || *gpu > 15) {
+    return fail(Code::Invalid, fmt::format("not a GPU index from 0 to 15: \"{}\"", arguments[0]));
+  }
+  fault.gpu = *gpu;
+  if (arguments.size() > 1) {
+    const auto code = to_int(arguments[1]);
+    if (!code || *code < 1) {
+      return fail(Code::Invalid, fmt::format("not an Xid code: \"{}\"", arguments[1]));
+    }
+    fault.code = *code;
+  }
+  return {};
+}
+
+/// Reads one entry of a Cluster document's spec.nodes.
+Result<NodeGroup> read_group(const json::value& entry) {
+  NodeGroup group{.platform = std::string(api::string_at(entry, "platform")),
+                  .count = 1,
+                  .prefix = std::string(api::string_at(entry, "name")),
+                  .labels = {},
+                  .taints = {}};
+  if (group.platform.empty()) {
+    return fail(Code::Invalid, "platform is required");
+  }
+  BERTH_CHECK(check_platform(group.platform));
+  if (const json::value* count = api::find(entry, "count")) {
+    if (!count->is_int64() || count->as_int64() < 0 || count->as_int64() > kMaxNodes) {
+      return fail(Code::Invalid, fmt::format("count must be a number from 0 to {}: got {}",
+                                             kMaxNodes, api::to_json(*count)));
+    }
+    group.count = static_cast<int>(count->as_int64());
+  }
+  if (const json::value* labels = api::find(entry, "labels")) {
+    if (!labels->is_object()) {
+      return fail(Code::Invalid, "labels must be a mapping of strings");
+    }
+    for (const auto& [key, value] : labels->as_object()) {
+      if (!value.is_string()) {
+        return fail(Code::Invalid, fmt::format("label {} must be a string: got {}",
+                                               std::string_view(key), api::to_json(value)));
+      }
+      group.labels.emplace(key, value.as_string());
+    }
+  }
+  if (const json::value* taints = api::find(entry, "taints")) {
+    if (!taints->is_array()) {
+      return fail(Code::Invalid, "taints must be a list");
+    }
+    for (const json::value& taint : taints->as_array()) {
+      model::Taint read{.key = std::string(api::string_at(taint, "key")),
+                        .value = std::string(api::string_at(taint, "value")),
+                        .effect = std::string(api::string_at(taint, "effect")),
+                        .time_added = {}};
+      if (read.key.empty() || (read.effect != "NoSchedule" && read.effect != "PreferNoSchedule" &&
+                               read.effect != "NoExecute")) {
+        return fail(
+            Code::Invalid,
+            fmt::format(
+                "a taint needs key and effect NoSchedule, PreferNoSchedule or NoExecute: got {}",
+                api::to_json(taint)));
+      }
+      group.taints.push_back(std::move(read));
+    }
+  }
+  return group;
+}
+
+Error at_manifest(Error error, const api::Manifest& manifest, std::string field) {
+  Where where = manifest.where;
+  where.field = std::move(field);
+  error.where = std::move(where);
+  return error;
+}
+
+/// Adds a `kind: Cluster` document to `spec`.
+Result<void> read_cluster_document(const api::Manifest& manifest, ClusterSpec& spec) {
+  const json::value& document = manifest.object.json();
+  for (const std::string_view list : {"spec.nodes", "spec.faults"}) {
+    const json::value* value = api::find_path(document, list);
+    if (value != nullptr && !value->is_array()) {
+      return tl::unexpected(at_manifest(
+          Error{.code = Code::Invalid, .message = "expected a list", .where = {}, .causes = {}},
+          manifest, std::string(list)));
+    }
+  }
+  if (const json::value* nodes = api::find_path(document, "spec.nodes")) {
+    for (std::size_t i = 0; i < nodes->as_array().size(); ++i) {
+      auto group = read_group(nodes->as_array()[i]);
+      if (!group) {
+        return tl::unexpected(
+            at_manifest(std::move(group).error(), manifest, fmt::format("spec.nodes[{}]", i)));
+      }
+      spec.groups.push_back(*std::move(group));
+    }
+  }
+  if (const json::value* faults = api::find_path(document, "spec.faults")) {
+    for (std::size_t i = 0; i < faults->as_array().size(); ++i) {
+      const json::value& text = faults->as_array()[i];
+      auto fault =
+          parse_fault(text.is_string() ? std::string_view(text.as_string()) : std::string_view());
+      if (!fault) {
+        return tl::unexpected(
+            at_manifest(std::move(fault).error(), manifest, fmt::format("spec.faults[{}]", i)));
+      }
+      spec.faults.push_back(*std::move(fault));
+    }
+  }
+  return {};
+}
+
+} // namespace
+
+int ClusterSpec::node_count() const {
+  int count = static_cast<int>(nodes.size());
+  for (const NodeGroup& group : groups) {
+    count += group.count;
+  }
+  return count;
+}
+
+Result<NodeGroup> parse_node_group(std::string_view text) {
+  NodeGroup group;
+  std::string_view count_text;
+  const std::size_t colon = text.rfind(':');
+  const std::size_t times = text.find('x');
+  if (colon != std::string_view::npos) {
+    group.platform = text.substr(0, colon);
+    count_text = text.substr(colon + 1);
+  } else if (times != std::string_view::npos && times > 0 && to_int(text.substr(0, times))) {
+    group.platform = text.substr(times + 1);
+    count_text = text.substr(0, times);
+  } else {
+    group.platform = text;
+    count_text = "1";
+  }
+  BERTH_CHECK(check_platform(group.platform));
+  const auto count = to_int(count_text);
+  if (!count || *count < 1 || *count > kMaxNodes) {
+    return fail(Code::Invalid,
+                fmt::format("not a node count from 1 to {}: \"{}\"; write --nodes {}:4", kMaxNodes,
+                            count_text, group.platform));
+  }
+  group.count = *count;
+  return group;
+}
+
+Result<Fault> parse_fault(std::string_view text) {
+  const auto parts = split(text, ':');
+  if (parts.size() < 3) {
+    return fail(
+        Code::Invalid,
+        fmt::format(
+            "not a fault: \"{}\"; write TIME:xid:NODE:GPU:CODE, e.g. 5m:xid:dgx-h100-1:3:79",
+            text));
+  }
+  Fault fault;
+  BERTH_TRY(fault.at, parse_duration(parts[0]));
+  const FaultForm* form = find_form(parts[1]);
+  if (form == nullptr) {
+    std::vector<std::string_view> names;
+    std::ranges::transform(kFaultForms, std::back_inserter(names), &FaultForm::name);
+    return fail(Code::Invalid, fmt::format("unknown fault \"{}\": one of {} is expected", parts[1],
+                                           fmt::join(names, ", ")));
+  }
+  fault.kind = form->kind;
+  fault.node = parts[2];
+  const auto arguments = std::span(parts).subspan(3);
+  if (fault.node.empty() || arguments.size() < form->min_arguments ||
+      arguments.size() > form->max_arguments) {
+    return fail(Code::Invalid,
+                fmt::format("not a {} fault: \"{}\"; write {}", form->name, text, form->usage));
+  }
+  if (fault.kind == Fault::Kind::Xid || fault.kind == Fault::Kind::Repair) {
+    BERTH_CHECK(parse_gpu_arguments(arguments, fault));
+  } else if (!arguments.empty()) {
+    BERTH_TRY(fault.pause, parse_duration(arguments[0]));
+  }
+  return fault;
+}
+
+Result<ClusterSpec> read_cluster_spec(const std::vector<api::Manifest>& manifests) {
+  ClusterSpec spec;
+  for (const api::Manifest& manifest : manifests) {
+    const auto& gvk = manifest.object.gvk();
+    if (gvk.group == "berth.dev" && gvk.kind == "Cluster") {
+      BERTH_CHECK(read_cluster_document(manifest, spec));
+    } else if (gvk.group.empty() && gvk.kind == "Node") {
+      auto node = model::node_view(manifest.object);
+      if (!node) {
+        std::string field = node.error().where ? node.error().where->field : "";
+        return tl::unexpected(at_manifest(std::move(node).error(), manifest, std::move(field)));
+      }
+      spec.nodes.push_back(manifest);
+    }
+  }
+  if (spec.node_count() == 0) {
+    Where where = manifests.empty() ? Where{} : manifests.front().where;
+    return fail_at(
+        where, "no nodes: expected Node objects or a Cluster (berth.dev/v1alpha1) with spec.nodes");
+  }
+  BERTH_CHECK(validate(spec));
+  return spec;
+}
+
+Result<void> validate(const ClusterSpec& spec) {
+  std::set<std::string, std::less<>> names;
+  const auto add = [&names](std::string name) -> Result<void> {
+    if (names.insert(name).second) {
+      return {};
+    }
+    return fail(
+        Code::Invalid,
+        fmt::format("two nodes have the name \"{}\"; give one group another name prefix", name));
+  };
+  for (const NodeGroup& group : spec.groups) {
+    for (int i = 1; i <= group.count; ++i) {
+      BERTH_CHECK(
+          add(fmt::format("{}-{}", group.prefix.empty() ? group.platform : group.prefix, i)));
+    }
+  }
+  for (const api::Manifest& node : spec.nodes) {
+    BERTH_CHECK(add(node.object.meta().name));
+  }
+  for (const Fault& fault : spec.faults) {
+    if (!names.contains(fault.node)) {
+      return fail(Code::NotFound, fmt::format("a fault names a node that does not exist: \"{}\"; "
+                                              "nodes are named PLATFORM-1, PLATFORM-2, ...",
+                                              fault.node));
+    }
+  }
+  return {};
+}
+
+} // namespace berth::cluster
