@@ -1,0 +1,147 @@
+// The scheduler's picture of the cluster: nodes, the pods on them (bound or assumed), GPUs one by
+// one, nominated pods, budgets. Mirrors kube-scheduler's cache and nominator (spec 1.4, 1.5),
+// without copies: the state itself is the snapshot of a cycle, and what-if changes are taken back
+// by guards.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "berth/sched/disruption_budget.h"
+#include "berth/sched/node_info.h"
+#include "berth/sched/undo.h"
+
+namespace berth::sched {
+
+/// A pod on a node.
+struct PlacedPod {
+  PodPtr pod;
+  NodeId node;
+  hardware::GpuMask gpus = 0; ///< indices held; 0 where unknown or none
+  bool assumed = false;       ///< decided here, not yet seen bound
+
+  bool operator==(const PlacedPod&) const = default;
+};
+
+/// Copyable; every operation is O(size of the pod or node), never O(cluster), except as said.
+class ClusterState {
+ public:
+  ClusterState();
+
+  // ---- pods and resources as values -------------------------------------------------------------
+  /// Computes what the scheduler needs of a pod once. Interns resource names.
+  PodPtr describe(std::shared_ptr<const model::Pod> pod);
+  const ResourceNames& resource_names() const { return resources_; }
+  ResourceId resource(std::string_view name) { return resources_.intern(name); }
+
+  // ---- what informers say -----------------------------------------------------------------------
+  /// Adds or replaces a node. Pods that arrived before it (imaginary node) stay counted.
+  NodeId set_node(std::shared_ptr<const model::Node> node);
+  /// Forgets the object; the entry stays, imaginary, while pods remain on it. Unknown names are
+  /// ignored. O(nodes).
+  void remove_node(std::string_view name);
+  /// An assigned pod as seen by the informer: adds it, confirms it if assumed, moves it if it
+  /// landed elsewhere, updates it if known. A terminal pod is removed. GPU indices: from the
+  /// annotation, else those assumed. Pods without spec.nodeName are ignored unless assumed.
+  void set_pod(const PodPtr& pod);
+  /// The pod is gone. Also ends its nomination. Unknown uids are ignored.
+  void remove_pod(std::string_view uid);
+  void set_budget(std::shared_ptr<const DisruptionBudget> budget);
+  void remove_budget(const api::Key& key);
+  void set_namespace(std::string_view name, const api::Labels& labels);
+  void remove_namespace(std::string_view name);
+
+  // ---- what the scheduler decides ---------------------------------------------------------------
+  /// Puts the pod on the node until told otherwise; ends its nomination. Precondition: not placed,
+  /// node known.
+  void assume(const PodPtr& pod, NodeId node, hardware::GpuMask gpus = 0);
+  /// Takes an assumed pod back. Ignored if it is unknown or already confirmed.
+  void forget(std::string_view uid);
+  /// Says which GPUs a placed pod holds. Precondition: placed; the indices are not held by another
+  /// pod.
+  void hold_gpus(std::string_view uid, hardware::GpuMask gpus);
+  /// Remembers that the pod waits for room on the node (status.nominatedNodeName); replaces an
+  /// earlier nomination.
+  void nominate(const PodPtr& pod, std::string_view node_name);
+  void clear_nomination(std::string_view uid);
+
+  // ---- what if: rolled back when the guard goes, unless committed; guards end in reverse order
+  // ------------
+  Undo try_assume(const PodPtr& pod, NodeId node, hardware::GpuMask gpus = 0);
+  /// Removes a placed pod from its node. Precondition: placed.
+  Undo try_remove(std::string_view uid);
+
+  // ---- reading ----------------------------------------------------------------------------------
+  /// Nodes that have an object, in order of first arrival.
+  std::span<const NodeId> nodes() const { return order_; }
+  const NodeInfo& node(NodeId id) const { return nodes_[id.index()]; }
+  /// A node with an object, by name.
+  std::optional<NodeId> find_node(std::string_view name) const;
+  /// Name of any node ever seen.
+  const std::string& node_name(NodeId id) const { return node_names_.name(id); }
+  /// Upper bound (exclusive) of NodeId::index(), for arrays by node.
+  std::size_t node_slots() const { return nodes_.size(); }
+  const PlacedPod& placed(PodSlot slot) const { return pods_[slot.index()]; }
+  const PlacedPod* find_pod(std::string_view uid) const;
+  /// All placed pods, sorted by uid. O(pods log pods).
+  std::vector<const PlacedPod*> placed_pods() const;
+  std::size_t pod_count() const { return by_uid_.size(); }
+  std::size_t assumed_count() const { return assumed_; }
+  /// Pods nominated to the node, in order of nomination.
+  std::span<const PodPtr> nominated_to(NodeId node) const;
+  /// "" if none.
+  std::string_view nominated_node(std::string_view uid) const;
+  const std::map<api::Key, std::shared_ptr<const DisruptionBudget>>& budgets() const {
+    return budgets_;
+  }
+  /// Labels of a namespace; empty if unknown.
+  const api::Labels& namespace_labels(std::string_view name) const;
+  /// Nodes that hold pods with (anti-)affinity terms, by id.
+  std::span<const NodeId> nodes_with_affinity() const { return with_affinity_; }
+  std::span<const NodeId> nodes_with_required_anti_affinity() const { return with_anti_affinity_; }
+  /// Nodes that have the (normalised) image.
+  std::int64_t nodes_with_image(std::string_view image) const;
+  std::uint64_t generation() const { return generation_; }
+
+  /// Every observable field, as text, in one order: two states are equal iff their texts are. For
+  /// tests and debugging.
+  std::string dump() const;
+
+ private:
+  friend class Undo;
+  NodeId intern_node(std::string_view name);
+  PodSlot place(PlacedPod placed, std::size_t position);
+  PlacedPod displace(PodSlot slot, std::size_t* position);
+  void account(NodeInfo& node, const PodInfo& pod, std::int64_t sign);
+  void take_gpus(NodeInfo& node, PodSlot slot);
+  void release_gpus(NodeInfo& node, PodSlot slot);
+  void apply_node(NodeInfo& info, std::shared_ptr<const model::Node> node);
+  void drop_if_empty(NodeInfo& info);
+  void touch(NodeInfo& info) { info.generation = ++generation_; }
+  void undo(const Undo::Change& change);
+
+  ResourceNames resources_;
+  Interner<NodeId> node_names_;
+  std::vector<NodeInfo> nodes_;
+  std::vector<NodeId> order_;
+  std::vector<PlacedPod> pods_;
+  std::vector<PodSlot> free_slots_;
+  std::unordered_map<std::string, PodSlot> by_uid_;
+  std::vector<std::vector<PodPtr>> nominated_; // by node
+  std::unordered_map<std::string, NodeId> nominations_;
+  std::map<api::Key, std::shared_ptr<const DisruptionBudget>> budgets_;
+  std::map<std::string, api::Labels, std::less<>> namespaces_;
+  std::vector<NodeId> with_affinity_;
+  std::vector<NodeId> with_anti_affinity_;
+  std::map<std::string, std::int64_t, std::less<>> image_nodes_;
+  std::size_t assumed_ = 0;
+  std::uint64_t generation_ = 0;
+};
+
+} // namespace berth::sched

@@ -1,0 +1,81 @@
+// One scheduling cycle (spec 1.1-1.4): prepare, filter every node, score, choose, assume, reserve,
+// permit; or say why not and whom to preempt. The answer is a value; the only effect is on the
+// ClusterState, where a placed pod is assumed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "berth/base/rng.h"
+#include "berth/sched/framework.h"
+
+namespace berth::sched {
+
+enum class Outcome {
+  Scheduled,     ///< assumed on `node`; bind it
+  Waiting,       ///< assumed on `node`; hold it (WaitingPods) before binding
+  Unschedulable, ///< PodScheduled=False, reason Unschedulable
+  Error,         ///< PodScheduled=False, reason SchedulerError
+};
+
+/// node x plugin, made only when asked for.
+struct DecisionTable {
+  struct NodeRow {
+    NodeId node;
+    Status status; ///< Success if feasible; else the first failing plugin and its reasons
+    std::int64_t total = 0;
+    std::vector<std::int64_t> raw;      ///< by score plugin, feasible nodes only
+    std::vector<std::int64_t> weighted; ///< after normalisation, times weight
+  };
+  std::vector<std::string> score_plugins; ///< that were asked, in order
+  std::vector<NodeRow> rows;              ///< in node order
+};
+
+struct Decision {
+  Outcome outcome = Outcome::Unschedulable;
+  // Scheduled, Waiting
+  NodeId node;
+  std::string node_name;
+  hardware::GpuMask gpus = 0;
+  std::map<std::string, std::string>
+      annotations;                       ///< PreBind writes these to the pod, with gpu-indices
+  std::map<std::string, Duration> waits; ///< Permit: plugin -> timeout
+  // Unschedulable, Error
+  std::string message;                            ///< untruncated
+  std::vector<std::string> unschedulable_plugins; ///< sorted; for the queue
+  std::vector<std::string> pending_plugins;
+  std::optional<std::string> nominated_node; ///< write to status; "" clears it
+  std::vector<PodPtr> victims;               ///< evict these
+  bool reserved_then_lost = false; ///< Reserve or Permit failed: wake others with AssignedPodDelete
+  // always
+  Effects effects;
+  std::int64_t feasible_nodes = 0;
+  std::unique_ptr<DecisionTable> table;
+
+  bool placed() const { return outcome == Outcome::Scheduled || outcome == Outcome::Waiting; }
+};
+
+enum class Explain { No, Table };
+enum class TieBreak { LowestIndex, Random };
+
+struct CycleOptions {
+  Explain explain = Explain::No;
+  TieBreak tie_break = TieBreak::LowestIndex;
+  Rng* rng = nullptr; ///< needed for TieBreak::Random
+  TimePoint now;      ///< stands in for a missing start time in preemption
+};
+
+/// Decides one pod. Precondition: not placed. Postcondition: the state differs from before only by
+/// the assumed pod (and the nomination it ends) when placed, and by the pod's nomination when
+/// preempting; otherwise it is equal.
+Decision schedule_one(Framework& framework, ClusterState& state, const PodPtr& pod,
+                      const CycleOptions& options = {});
+
+/// Takes a placed decision back: unreserve in reverse order, then forget. For failed binds,
+/// rejected or expired waits.
+Effects undo_decision(Framework& framework, ClusterState& state, const PodPtr& pod, NodeId node);
+
+} // namespace berth::sched

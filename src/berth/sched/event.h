@@ -1,0 +1,83 @@
+// What happened in the cluster, in kube-scheduler's terms (spec 1.7): which resource, which aspect
+// of it changed. A plugin registers for the events that can change its verdict; the queue wakes the
+// pods it rejected.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "berth/model/node.h"
+#include "berth/sched/pod_info.h"
+
+namespace berth::sched {
+
+enum class EventResource : std::uint8_t {
+  AssignedPod,
+  UnscheduledPod, ///< the waiting pod itself or another waiting pod; a plugin tells them apart by
+                  ///< uid
+  Node,
+  PodGroup, ///< whatever a gang plugin watches: a group or a member of it changed
+  Wildcard, ///< everything: leftover flush, forced moves
+};
+
+/// Bits; an event has one or several.
+using EventActions = std::uint32_t;
+namespace actions {
+inline constexpr EventActions kAdd = 1U << 0;
+inline constexpr EventActions kDelete = 1U << 1;
+inline constexpr EventActions kNodeAllocatable = 1U << 2;
+inline constexpr EventActions kNodeLabel = 1U << 3;
+inline constexpr EventActions kNodeTaint = 1U << 4; ///< unschedulable true -> false counts
+inline constexpr EventActions kNodeCondition = 1U << 5;
+inline constexpr EventActions kNodeAnnotation = 1U << 6;
+inline constexpr EventActions kPodLabel = 1U << 7;
+inline constexpr EventActions kPodScaleDown = 1U << 8;
+inline constexpr EventActions kPodToleration = 1U << 9;
+inline constexpr EventActions kPodGatesEliminated = 1U << 10;
+inline constexpr EventActions kUpdate = 1U << 11; ///< any other relevant update
+inline constexpr EventActions kAll = ~0U;
+} // namespace actions
+
+/// Holds what hints need; nothing in it changes later, so the queue may keep it.
+struct ClusterEvent {
+  EventResource resource = EventResource::Wildcard;
+  EventActions action = actions::kAll;
+  std::string_view label; ///< metric label, e.g. "AssignedPodDelete"; a literal
+  PodPtr old_pod;
+  PodPtr new_pod;
+  std::shared_ptr<const model::Node> old_node;
+  std::shared_ptr<const model::Node> new_node;
+};
+
+/// A plugin's interest: events of this resource with any of these actions.
+struct EventInterest {
+  EventResource resource = EventResource::Wildcard;
+  EventActions action = actions::kAll;
+
+  bool covers(const ClusterEvent& event) const {
+    return event.resource == EventResource::Wildcard ||
+           (event.resource == resource && (event.action & action) != 0);
+  }
+};
+
+enum class Hint : std::uint8_t { Queue, Skip };
+
+// ---- events as informers see them
+// ---------------------------------------------------------------------
+ClusterEvent node_added(std::shared_ptr<const model::Node> node);
+/// action is 0 when nothing changed that can matter: no need to tell the queue.
+ClusterEvent node_updated(std::shared_ptr<const model::Node> before,
+                          std::shared_ptr<const model::Node> after);
+ClusterEvent node_deleted(std::shared_ptr<const model::Node> node);
+ClusterEvent assigned_pod_added(PodPtr pod);
+/// action is 0 when nothing relevant changed.
+ClusterEvent assigned_pod_updated(PodPtr before, PodPtr after);
+ClusterEvent assigned_pod_deleted(PodPtr pod);
+/// action is 0 when only status, resourceVersion or the like changed.
+ClusterEvent unscheduled_pod_updated(PodPtr before, PodPtr after);
+ClusterEvent pod_group_changed();
+ClusterEvent unschedulable_timeout();
+
+} // namespace berth::sched

@@ -1,0 +1,76 @@
+// The filters of one cycle, open for what-if: PostFilter asks again whether the pod fits after pods
+// were taken away.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "berth/sched/framework.h"
+
+namespace berth::sched {
+
+/// A prepared plugin of this cycle.
+struct ActiveRun {
+  std::size_t entry = 0; ///< index in Framework::entries()
+  std::unique_ptr<Run> run;
+  bool filters = false;
+  bool scores = false;
+  bool reserves = false;
+};
+
+/// Why one node failed: the plugin (index of an ActiveRun) and what it said.
+struct NodeFailure {
+  NodeId node;
+  std::uint32_t run = 0;
+  Verdict verdict;
+};
+
+/// Lives inside schedule_one. Runs filter with nominated pods (spec 1.3) where a node has any.
+class FilterSession {
+ public:
+  FilterSession(const Framework& framework, ClusterState& state, PodPtr pod, TimePoint now);
+
+  /// PreFilter of every plugin. Anything but Success ends the cycle (Error) or goes to PostFilter
+  /// (rejection).
+  Status prepare();
+  /// All filters on one node, in order, first failure decides; nominated pods of equal or higher
+  /// priority count.
+  NodeFailure filter(NodeId node);
+  std::vector<std::string> reasons(const NodeFailure& failure) const;
+
+  /// What-if around the state's own: tells the Runs.
+  void removed(const PodInfo& pod, NodeId node);
+  void added(const PodInfo& pod, NodeId node);
+
+  const PodPtr& pod() const { return pod_; }
+  ClusterState& state() { return *state_; }
+  const Framework& framework() const { return *framework_; }
+  TimePoint now() const { return now_; }
+  std::vector<ActiveRun>& runs() { return runs_; }
+  /// Nodes to look at: all, or PreFilter's set.
+  std::span<const NodeId> candidates() const;
+  /// Set when PreFilter narrowed the nodes: what the others failed of.
+  const Status& excluded() const { return excluded_; }
+
+  /// Outcome per node, filled by the cycle before PostFilter. Nodes not listed failed of
+  /// `excluded`.
+  std::vector<NodeFailure> failures;
+  /// PreFilter rejected the pod: every node failed of this.
+  std::optional<Status> rejected;
+
+ private:
+  Status narrow(std::vector<std::pair<std::string, std::vector<NodeId>>> sets);
+  NodeFailure filter_once(NodeId node) const;
+
+  const Framework* framework_;
+  ClusterState* state_;
+  PodPtr pod_;
+  TimePoint now_;
+  std::vector<ActiveRun> runs_;
+  std::optional<std::vector<NodeId>> narrowed_;
+  Status excluded_;
+};
+
+} // namespace berth::sched

@@ -1,0 +1,105 @@
+// One scheduler profile, ready to run: its plugins in order with weights. Built from a Profile
+// (names, weights, args) and a Registry (name -> factory), both values.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <boost/json/value.hpp>
+
+#include "berth/base/result.h"
+#include "berth/sched/plugin.h"
+
+namespace berth::sched {
+
+/// Minor version whose arithmetic and wording are matched, e.g. {34} for 1.34.
+struct KubernetesVersion {
+  int minor = 36;
+
+  auto operator<=>(const KubernetesVersion&) const = default;
+};
+
+/// What a factory gets. `args` is the plugin's args object as KubeSchedulerConfiguration writes it;
+/// null: defaults.
+struct PluginConfig {
+  boost::json::value args;
+  KubernetesVersion version;
+};
+
+using PluginFactory = std::function<Result<std::unique_ptr<Plugin>>(const PluginConfig&)>;
+
+/// Name -> factory. A value: copy it and add to it.
+class Registry {
+ public:
+  /// Error AlreadyExists if the name is taken.
+  Result<void> add(std::string_view name, PluginFactory factory);
+  const PluginFactory* find(std::string_view name) const;
+  std::vector<std::string> names() const;
+
+ private:
+  std::map<std::string, PluginFactory, std::less<>> factories_;
+};
+
+/// Every plugin of this room.
+Registry builtin_plugins();
+
+struct ProfilePlugin {
+  std::string name;
+  std::int64_t weight = 1; ///< of its score; 0 means 1
+  boost::json::value args;
+};
+
+/// The plugins in order; the order is that of every extension point.
+struct Profile {
+  std::string scheduler_name = "default-scheduler";
+  KubernetesVersion kubernetes_version;
+  std::vector<ProfilePlugin> plugins;
+};
+
+/// Kubernetes' default plugins and weights, as far as this room has them (spec 2.1).
+Profile default_profile();
+
+/// Owns the plugins of one profile. Not copyable. Exactly one plugin sorts the queue (the first
+/// that can).
+class Framework {
+ public:
+  struct Entry {
+    std::unique_ptr<Plugin> plugin;
+    std::int64_t weight = 1;
+    std::vector<EventInterest> events;
+    bool has(Point point) const { return (plugin->points() & static_cast<Points>(point)) != 0; }
+  };
+
+  /// Errors: unknown plugin (names the known ones), repeated plugin, no QueueSort plugin, negative
+  /// weight, bad args.
+  static Result<Framework> make(const Profile& profile, const Registry& registry);
+
+  const std::string& scheduler_name() const { return scheduler_name_; }
+  KubernetesVersion version() const { return version_; }
+  std::vector<Entry>& entries() { return entries_; }
+  const std::vector<Entry>& entries() const { return entries_; }
+  const Plugin& queue_sort() const { return *queue_sort_; }
+  const Entry* find(std::string_view name) const;
+
+  /// PreEnqueue of all plugins in order; the first rejection, with its plugin, or Success.
+  Status pre_enqueue(const PodInfo& pod) const;
+  /// Should the event wake a pod that `plugin` rejected? Skip if the plugin did not register for
+  /// it.
+  Hint hint(std::string_view plugin, const PodInfo& pod, const ClusterEvent& event) const;
+  /// Unreserve of all plugins, in reverse order.
+  Effects unreserve(const PodPtr& pod, NodeId node, const ClusterState& state);
+  void post_bind(const PodPtr& pod, NodeId node, const ClusterState& state);
+
+ private:
+  Framework() = default;
+  std::string scheduler_name_;
+  KubernetesVersion version_;
+  std::vector<Entry> entries_;
+  const Plugin* queue_sort_ = nullptr;
+};
+
+} // namespace berth::sched

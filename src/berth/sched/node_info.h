@@ -1,0 +1,62 @@
+// What the scheduler knows of one node: its object and the running totals of the pods on it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "berth/hardware/choose.h"
+#include "berth/hardware/platform.h"
+#include "berth/model/node.h"
+#include "berth/sched/pod_info.h"
+#include "berth/sched/resources.h"
+
+namespace berth::sched {
+
+inline constexpr int kMaxGpus = 32; ///< bits of a GpuMask
+
+/// GPUs of a node one by one. `all` is empty where indices are unknown; GPUs are then counted by
+/// NodeResourcesFit alone.
+struct NodeGpus {
+  hardware::GpuMask all = 0;
+  hardware::GpuMask unhealthy = 0;        ///< annotation berth.dev/unhealthy-gpus
+  hardware::GpuMask held = 0;             ///< indices some pod holds
+  std::int64_t unplaced = 0;              ///< GPUs held by pods whose indices are not known
+  std::array<PodSlot, kMaxGpus> holder{}; ///< valid where the bit of `held` is set
+
+  /// Neither held nor unhealthy. With unplaced > 0 some of them are taken too, which is not known.
+  hardware::GpuMask free() const { return all & ~held & ~unhealthy; }
+  bool operator==(const NodeGpus&) const = default;
+};
+
+/// Invariant: totals equal the sums over `pods`.
+struct NodeInfo {
+  NodeId id;
+  Resources allocatable;
+  Resources requested;
+  std::int64_t nonzero_cpu = 0;    ///< sum of the pods' nonzero_cpu
+  std::int64_t nonzero_memory = 0; ///< sum of the pods' nonzero_memory
+  std::int64_t allowed_pods = 0;
+  std::vector<PodSlot> pods; ///< in order of arrival
+  std::int64_t pods_with_affinity = 0;
+  std::int64_t pods_with_required_anti_affinity = 0;
+  std::int64_t nominated = 0; ///< pods nominated to this node (ClusterState::nominated_to)
+  NodeGpus gpus;
+  const hardware::Platform* platform = nullptr; ///< Catalogue::of_node; null if unknown
+  std::shared_ptr<const model::Node> node; ///< null: imaginary, its object is gone but pods remain
+  std::vector<HostPort> used_ports;        ///< sorted, with repeats
+  std::map<std::string, std::int64_t, std::less<>> images; ///< name -> size
+  std::uint64_t generation = 0; ///< of the last change; grows over all nodes
+
+  const std::string& name() const { return node->meta.name; }
+  const api::Labels& labels() const { return node->meta.labels; }
+};
+
+/// Does the wanted port clash with one in use? Same protocol and port, and same ip or either
+/// "0.0.0.0".
+bool clashes(const std::vector<HostPort>& used, const HostPort& wanted);
+
+} // namespace berth::sched

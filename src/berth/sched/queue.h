@@ -1,0 +1,139 @@
+// The scheduling queue (spec 1.5-1.7): active, backoff (rejected and errors), unschedulable and
+// gated pods, and the log of events that happened while pods were being decided. Time is passed in;
+// nothing polls: next_wakeup() is the next instant at which flush() would do something, so the
+// owner arms one timer.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "berth/base/time.h"
+#include "berth/sched/plugin.h"
+
+namespace berth::sched {
+
+struct QueueOptions {
+  Duration initial_backoff = Duration::seconds(1);
+  Duration max_backoff = Duration::seconds(10); ///< zero: no backoff
+  Duration max_in_unschedulable = Duration::minutes(5);
+  Duration leftover_check = Duration::seconds(30); ///< how often kube-scheduler looks for leftovers
+};
+
+/// What the queue asks of the plugins; Framework gives it (queue_policy), tests make their own.
+struct QueuePolicy {
+  std::function<bool(const QueuedPod&, const QueuedPod&)> less;
+  std::function<Status(const PodInfo&)> pre_enqueue;
+  std::function<Hint(std::string_view plugin, const PodInfo&, const ClusterEvent&)> hint;
+};
+class Framework;
+/// The framework must outlive the policy.
+QueuePolicy queue_policy(const Framework& framework);
+
+/// Why an attempt did not place the pod. No plugin at all: an error, retried by backoff alone.
+struct Failure {
+  std::vector<std::string> unschedulable_plugins;
+  std::vector<std::string> pending_plugins;
+};
+
+/// Deterministic: equal calls give equal answers; ties of QueueSort and backoff go to the lower
+/// entry number. Every pod added and not removed is in exactly one of: active, backoff,
+/// unschedulable, gated, in flight.
+class Queue {
+ public:
+  Queue(QueuePolicy policy, QueueOptions options);
+
+  /// A pod to schedule appeared. A known uid is treated as update.
+  void add(const PodPtr& pod, TimePoint now);
+  /// The pod's object changed. In flight: the new version is used from the next attempt on.
+  void update(const PodPtr& pod, TimePoint now);
+  /// The pod is gone, or is nobody's to schedule any more. Unknown uids are ignored.
+  void remove(std::string_view uid);
+
+  /// Takes the best pod and puts it in flight: from active, else from backoff (rejected pods only,
+  /// in order of expiry).
+  std::optional<QueuedPod> pop(TimePoint now);
+  /// The attempt succeeded: events are no longer remembered for it.
+  void done(std::string_view uid);
+  /// The attempt failed: replays what happened meanwhile, then parks the pod where it belongs. Ends
+  /// the flight. A pod that was removed meanwhile is dropped.
+  void retry_later(QueuedPod pod, const Failure& failure, TimePoint now);
+
+  /// Something happened: wakes the pods it can help and is remembered for those in flight.
+  /// `except`: uid not to wake.
+  void on_event(const ClusterEvent& event, TimePoint now, std::string_view except = {});
+  /// Tries these pods next, whatever keeps them back (not gates). In flight: counts as an event
+  /// that helps.
+  void activate(std::span<const std::string> uids, TimePoint now);
+
+  /// Moves what is due: expired backoffs (whole seconds), leftovers.
+  void flush(TimePoint now);
+  /// When flush next has work; none: never, until something else happens.
+  std::optional<TimePoint> next_wakeup() const;
+
+  bool can_pop() const { return !active_.empty() || !backoff_.empty(); }
+  struct Depth {
+    std::size_t active = 0, backoff = 0, unschedulable = 0, gated = 0, in_flight = 0;
+    bool operator==(const Depth&) const = default;
+  };
+  Depth depth() const;
+  /// The pod, wherever it waits; null if unknown or in flight.
+  const QueuedPod* find(std::string_view uid) const;
+  enum class Place { Active, Backoff, ErrorBackoff, Unschedulable, Gated, InFlight };
+  std::optional<Place> where(std::string_view uid) const;
+  /// Uids of all waiting pods, sorted. For tests and dumps.
+  std::vector<std::string> waiting() const;
+
+ private:
+  struct Item {
+    QueuedPod info;
+    Place place = Place::Active;
+    std::uint64_t serial = 0;
+    TimePoint backoff_until;
+    PodPtr updated; // version that arrived in flight
+    bool removed = false;
+    std::uint64_t popped_at = 0; // first event number not yet seen
+    bool activated = false;
+  };
+  struct ActiveLess {
+    const QueuePolicy* policy;
+    bool operator()(const Item* a, const Item* b) const;
+  };
+  struct BackoffLess {
+    const QueuePolicy* policy;
+    bool operator()(const Item* a, const Item* b) const;
+  };
+  using ActiveSet = std::set<Item*, ActiveLess>;
+  using BackoffSet = std::set<Item*, BackoffLess>;
+
+  void detach(Item& item);
+  bool admit(Item& item, Place place);
+  void park(Item& item, TimePoint now);
+  void wake(Item& item, bool immediate, TimePoint now);
+  std::optional<bool> helps(const Item& item, const ClusterEvent& event) const;
+  TimePoint backoff_end(const Item& item) const;
+  void trim_log();
+
+  std::unique_ptr<QueuePolicy> policy_; // address is kept by the comparators
+  QueueOptions options_;
+  std::map<std::string, std::unique_ptr<Item>, std::less<>> items_;
+  ActiveSet active_;
+  BackoffSet backoff_;
+  BackoffSet error_backoff_;
+  std::map<std::pair<TimePoint, std::uint64_t>, Item*>
+      parked_;                                // unschedulable and gated, by timestamp
+  std::map<std::uint64_t, ClusterEvent> log_; // by event number
+  std::multiset<std::uint64_t> flights_;      // popped_at of pods in flight
+  std::uint64_t next_event_ = 1;
+  std::uint64_t next_serial_ = 1;
+};
+
+} // namespace berth::sched

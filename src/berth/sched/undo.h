@@ -1,0 +1,50 @@
+// The guard of a what-if change to ClusterState: going out of scope takes the change back, commit()
+// keeps it.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "berth/sched/node_info.h"
+
+namespace berth::sched {
+
+class ClusterState;
+
+/// Guards end in reverse order of their making (as locals do). After rollback the state equals the
+/// state before (ClusterState::dump), except for generations, which only grow.
+class [[nodiscard]] Undo {
+ public:
+  Undo(Undo&& other) noexcept;
+  Undo& operator=(Undo&& other) noexcept;
+  Undo(const Undo&) = delete;
+  Undo& operator=(const Undo&) = delete;
+  ~Undo();
+
+  /// Keeps the change.
+  void commit();
+  /// Takes it back now.
+  void rollback();
+  bool active() const { return state_ != nullptr; }
+
+ private:
+  friend class ClusterState;
+  /// What was done to a pod, enough to reverse it.
+  struct Change {
+    enum class Kind { Placed, Removed } kind = Kind::Placed;
+    PodPtr pod;
+    NodeId node;
+    hardware::GpuMask gpus = 0;
+    bool assumed = false;
+    PodSlot slot;
+    std::size_t position = 0; ///< index in the node's list of pods
+    NodeId nomination;        ///< ended by the assume
+    std::size_t nomination_position = 0;
+  };
+  Undo(ClusterState& state, Change change) : state_(&state), change_(std::move(change)) {}
+
+  ClusterState* state_ = nullptr;
+  Change change_;
+};
+
+} // namespace berth::sched
