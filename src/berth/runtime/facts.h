@@ -1,4 +1,5 @@
-// What a container sees of its node: environment, device nodes, mounts. The record that `berth run` prints.
+// What a container sees of its node: environment, device nodes, mounts. The record that `berth run`
+// prints.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +32,8 @@ struct ContainerFacts {
   std::vector<std::pair<std::string, std::string>> env; ///< in OCI order, last value of a name wins
   std::vector<DeviceNode> devices;
   std::vector<MountPoint> mounts;
-  std::vector<std::string> cdi_devices; ///< qualified names, "k8s.device-plugin.nvidia.com/gpu=GPU-..."
+  std::vector<std::string>
+      cdi_devices; ///< qualified names, "k8s.device-plugin.nvidia.com/gpu=GPU-..."
 };
 
 } // namespace berth::runtime

@@ -1,0 +1,51 @@
+// The NVIDIA GPU device plugin: resource nvidia.com/gpu over an Inventory. Same resource name, ids,
+// environment and CDI names as NVIDIA's k8s-device-plugin; beyond it, devices return to Healthy
+// when a probe proves them well, and a restarted plugin probes instead of believing that all is
+// well.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "berth/base/loop.h"
+#include "berth/base/time.h"
+#include "berth/cdi/registry.h"
+#include "berth/deviceplugin/contract.h"
+#include "berth/deviceplugin/kubelet_socket.h"
+#include "berth/hardware/choose.h"
+#include "berth/inventory/inventory.h"
+
+namespace berth::deviceplugin {
+
+struct GpuPluginOptions {
+  std::string resource_name = "nvidia.com/gpu";
+  hardware::ChoicePolicy policy = hardware::ChoicePolicy::Topology;
+  /// How long an answer takes.
+  Duration rpc_takes = Duration();
+  std::int64_t uvm_major = 510;
+};
+
+/// File name of the CDI spec the plugin writes before it advertises a device.
+inline constexpr std::string_view kCdiSpecFile = "k8s.device-plugin.nvidia.com-gpu.json";
+
+/// Lives from construction to destruction; destroying it is a crash: streams end, calls fail.
+/// Registers with the kubelet whenever one listens; a refused or failed registration is tried again
+/// after a back-off (1 s to 30 s). Inventory, CDI registry, socket and loop must outlive it.
+class GpuPlugin {
+ public:
+  GpuPlugin(Loop& loop, inventory::Inventory& inventory, cdi::Registry& cdi, KubeletSocket& socket,
+            GpuPluginOptions options);
+  ~GpuPlugin();
+  GpuPlugin(const GpuPlugin&) = delete;
+  GpuPlugin& operator=(const GpuPlugin&) = delete;
+
+  /// A fresh connection to this life of the plugin.
+  std::shared_ptr<DevicePlugin> connect();
+
+ private:
+  struct Core;
+  std::shared_ptr<Core> core_;
+};
+
+} // namespace berth::deviceplugin

@@ -1,0 +1,70 @@
+// The node agent (kubelet's part): registers its Node and stands for its life, runs the pods bound
+// to it through admission, device allocation, containers and termination, and writes what happens
+// into their status.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "berth/api/json.h"
+#include "berth/base/loop.h"
+#include "berth/client/client.h"
+#include "berth/deviceplugin/kubelet_socket.h"
+#include "berth/inventory/inventory.h"
+#include "berth/model/node.h"
+#include "berth/node/checkpoint_store.h"
+#include "berth/node/device_ledger.h"
+#include "berth/runtime/runtime.h"
+
+namespace berth::node {
+
+struct AgentOptions {
+  /// The Node as a healthy agent registers it (hardware::node_document, or a user's own Node
+  /// object).
+  api::json::value node_document;
+  api::Labels labels; ///< added to the document's
+  std::vector<model::Taint> taints;
+  /// Resources whose numbers come from a device plugin alone, whatever the document says.
+  std::vector<std::string> plugin_resources{"nvidia.com/gpu"};
+  /// How long a pod is held for a plugin that is coming back, or for a dying pod's devices.
+  Duration device_wait = Duration::minutes(5);
+  /// How long the first node status is held back for plugins to come back after a restart.
+  Duration status_wait = Duration::seconds(10);
+  std::uint64_t seed = 1;
+};
+
+/// What the agent stands on; everything outlives it.
+struct AgentPlace {
+  Loop* loop = nullptr;
+  client::Client* client = nullptr;
+  runtime::Runtime* runtime = nullptr;
+  deviceplugin::KubeletSocket* socket = nullptr;
+  CheckpointStore* checkpoint = nullptr;
+  inventory::Inventory* inventory = nullptr; ///< may be null: GPU indices are then unknown
+};
+
+/// Runs from construction to destruction. Destroying it is a crash: containers go on, the lease is
+/// let go, nothing is written any more. A new agent in the same place finds what runs, keeps the
+/// devices with their owners and ends what was deleted meanwhile.
+class Agent {
+ public:
+  Agent(AgentPlace place, AgentOptions options);
+  ~Agent();
+  Agent(const Agent&) = delete;
+  Agent& operator=(const Agent&) = delete;
+
+  /// No pod is between two states, no status waits to be written: only containers' ends or the API
+  /// can change anything.
+  bool settled() const;
+  /// One line for each pod that is in motion, for people who ask why settled() is false.
+  std::vector<std::string> in_motion() const;
+  const DeviceLedger& devices() const;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+} // namespace berth::node
