@@ -1,4 +1,5 @@
-// The kinds Berth knows by name: group, version, plural, scope, and whether something here acts on them.
+// The kinds Berth knows by name: group, version, plural, scope, and whether something here acts on
+// them.
 #pragma once
 
 #include <compare>
@@ -36,9 +37,11 @@ struct KindInfo {
 std::span<const KindInfo> known_kinds();
 /// The known kind, any version of its group; nullptr for kinds that are only stored.
 const KindInfo* find_kind(std::string_view group, std::string_view kind);
-/// Scope of any kind: known kinds as listed, common cluster-scoped kinds by name, Namespaced otherwise.
+/// Scope of any kind: known kinds as listed, common cluster-scoped kinds by name, Namespaced
+/// otherwise.
 Scope scope_of(const GroupVersionKind& gvk);
-/// Lower-case plural of any kind: known ones as listed, else by English rule ("policies", "classes").
+/// Lower-case plural of any kind: known ones as listed, else by English rule ("policies",
+/// "classes").
 std::string plural_of(const GroupVersionKind& gvk);
 /// "pod/name" or "deployment.apps/name", as kubectl -o name prints it.
 std::string resource_name(const GroupVersionKind& gvk, std::string_view name);

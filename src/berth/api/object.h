@@ -1,4 +1,5 @@
-// A Kubernetes object, any kind: lossless, immutable, shared. Its metadata is parsed once; unknown fields survive.
+// A Kubernetes object, any kind: lossless, immutable, shared. Its metadata is parsed once; unknown
+// fields survive.
 #pragma once
 
 #include <cstdint>
@@ -71,11 +72,11 @@ struct Ref {
   auto operator<=>(const Ref&) const = default;
 };
 
-/// A handle to one version of one object; copying is a reference count. Never empty except by default
-/// construction. Bytes and document are each made from the other when first asked for; not thread-safe until
-/// both exist.
+/// A handle to one version of one object; copying is a reference count. Never empty except by
+/// default construction. Bytes and document are each made from the other when first asked for; not
+/// thread-safe until both exist.
 class Object {
-public:
+ public:
   Object() = default;
   /// Takes a document with apiVersion, kind and metadata. Errors name the field.
   static Result<Object> from_json(json::value document);
@@ -96,9 +97,11 @@ public:
   /// A changed copy. The change must leave apiVersion, kind and metadata well-formed (asserted).
   Object edit(const std::function<void(json::object&)>& change) const;
 
-  /// The typed view of this version, made by `decode` at most once and shared (model/ uses it). T identifies the slot.
+  /// The typed view of this version, made by `decode` at most once and shared (model/ uses it). T
+  /// identifies the slot.
   template <class T>
-  Result<std::shared_ptr<const T>> view(Result<std::shared_ptr<const T>> (*decode)(const json::value&)) const {
+  Result<std::shared_ptr<const T>>
+  view(Result<std::shared_ptr<const T>> (*decode)(const json::value&)) const {
     static const char kSlot = 0;
     if (auto cached = cached_view(&kSlot)) {
       return std::static_pointer_cast<const T>(std::move(cached));
@@ -110,13 +113,17 @@ public:
     return made;
   }
 
-private:
+ private:
   struct Rep;
   explicit Object(std::shared_ptr<Rep> rep) : rep_(std::move(rep)) {}
   std::shared_ptr<const void> cached_view(const void* slot) const;
   void cache_view(const void* slot, std::shared_ptr<const void> view) const;
   std::shared_ptr<Rep> rep_;
 };
+
+class Field;
+/// Reader of "metadata" for typed decoding (see field.h).
+void decode(const Field& in, ObjectMeta& out);
 
 /// Parses "metadata" alone.
 Result<ObjectMeta> parse_meta(const json::value& document);

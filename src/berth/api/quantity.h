@@ -11,9 +11,10 @@
 
 namespace berth::api {
 
-/// A decimal number with up to nine fraction digits and the format it was written in. Value semantics, 32 bytes or less.
+/// A decimal number with up to nine fraction digits and the format it was written in. Value
+/// semantics, 32 bytes or less.
 class Quantity {
-public:
+ public:
   enum class Format { DecimalSI, BinarySI, DecimalExponent };
 
   Quantity() = default;
@@ -33,7 +34,8 @@ public:
   /// Canonical form, e.g. "1500m", "2Gi", "0".
   std::string to_string() const;
 
-  /// The left operand's format is kept unless it is zero, then the right one's is adopted. Saturating.
+  /// The left operand's format is kept unless it is zero, then the right one's is adopted.
+  /// Saturating.
   Quantity& operator+=(const Quantity& other);
   Quantity& operator-=(const Quantity& other);
   friend Quantity operator+(Quantity a, const Quantity& b) { return a += b; }
@@ -43,7 +45,7 @@ public:
   std::strong_ordering operator<=>(const Quantity& other) const;
   bool operator==(const Quantity& other) const { return (*this <=> other) == 0; }
 
-private:
+ private:
   __extension__ using Nanos = __int128; // value * 10^9
   Nanos nanos_ = 0;
   Format format_ = Format::DecimalSI;

@@ -1,4 +1,5 @@
-// Label selectors (matchLabels, matchExpressions, kubectl's "a=b,c in (x,y),!d") and node selectors.
+// Label selectors (matchLabels, matchExpressions, kubectl's "a=b,c in (x,y),!d") and node
+// selectors.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +23,14 @@ struct Requirement {
   Operator op = Operator::In;
   std::vector<std::string> values;
 
-  /// In/NotIn/Exists/DoesNotExist as labels.Requirement (NotIn passes when the key is absent); Gt/Lt parse both
-  /// sides as int64 and fail when either is absent or no integer.
+  /// In/NotIn/Exists/DoesNotExist as labels.Requirement (NotIn passes when the key is absent);
+  /// Gt/Lt parse both sides as int64 and fail when either is absent or no integer.
   bool matches(const Labels& labels) const;
   bool operator==(const Requirement&) const = default;
 };
 
-/// AND of requirements. An empty selector matches everything; "no selector" is std::optional's business.
+/// AND of requirements. An empty selector matches everything; "no selector" is std::optional's
+/// business.
 struct Selector {
   std::vector<Requirement> requirements;
 
@@ -37,14 +39,22 @@ struct Selector {
   bool operator==(const Selector&) const = default;
 };
 
+class Field;
+/// Readers of metav1.LabelSelector, v1.NodeSelectorTerm and v1.NodeSelector for typed decoding (see
+/// field.h).
+void decode(const Field& in, Selector& out);
+void decode(const Field& in, struct NodeSelectorTerm& out);
+void decode(const Field& in, struct NodeSelector& out);
+
 /// metav1.LabelSelector JSON: {matchLabels, matchExpressions}.
 Result<Selector> parse_label_selector(const json::value& value);
-/// kubectl's -l text: "a=b", "a==b", "a!=b", "a", "!a", "a in (x,y)", "a notin (x)", "a>1", "a<1", comma-joined.
+/// kubectl's -l text: "a=b", "a==b", "a!=b", "a", "!a", "a in (x,y)", "a notin (x)", "a>1", "a<1",
+/// comma-joined.
 Result<Selector> parse_selector_text(std::string_view text);
 std::string to_string(const Selector& selector);
 
-/// One term of a v1.NodeSelector: matchExpressions over labels AND matchFields (metadata.name only).
-/// A term with neither matches nothing.
+/// One term of a v1.NodeSelector: matchExpressions over labels AND matchFields (metadata.name
+/// only). A term with neither matches nothing.
 struct NodeSelectorTerm {
   std::vector<Requirement> match_expressions;
   std::vector<Requirement> match_fields;

@@ -1,5 +1,6 @@
-// YAML through libyaml's events, read as kubectl reads it: YAML 1.1 scalars (yes/no/on/off stay booleans as in
-// go-yaml v2's sigs.k8s.io/yaml, 0777, 1e3), anchors with an expansion limit, merge keys, duplicate keys an error.
+// YAML through libyaml's events, read as kubectl reads it: YAML 1.1 scalars (yes/no/on/off stay
+// booleans as in go-yaml v2's sigs.k8s.io/yaml, 0777, 1e3), anchors with an expansion limit, merge
+// keys, duplicate keys an error.
 #pragma once
 
 #include <string>
@@ -22,12 +23,14 @@ struct Position {
 
 /// Where each value of a document stands, by RFC 6901 pointer ("" is the document itself).
 class PositionMap {
-public:
-  void set(std::string pointer, Position at) { by_pointer_.insert_or_assign(std::move(pointer), at); }
+ public:
+  void set(std::string pointer, Position at) {
+    by_pointer_.insert_or_assign(std::move(pointer), at);
+  }
   /// Position of the value, or of the nearest ancestor that has one.
   Position find(std::string_view pointer) const;
 
-private:
+ private:
   std::unordered_map<std::string, Position> by_pointer_;
 };
 
@@ -37,8 +40,8 @@ struct YamlDocument {
 };
 
 /// Every non-empty document of a YAML (or JSON) stream; lines count from the start of the stream.
-/// Errors name file, line, column, problem and context. Never throws, never crashes on any bytes; documents are
-/// limited in depth (128) and alias expansion (1,000,000 nodes).
+/// Errors name file, line, column, problem and context. Never throws, never crashes on any bytes;
+/// documents are limited in depth (128) and alias expansion (1,000,000 nodes).
 Result<std::vector<YamlDocument>> parse_yaml(std::string_view text, std::string_view file);
 
 /// YAML block style with the keys in order, as `kubectl -o yaml` prints it.
