@@ -22,6 +22,7 @@ endif()
 
 # Kubernetes' float arithmetic is reproduced operation by operation: no contraction.
 add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -ffp-contract=off
+                    -Wno-missing-field-initializers # designated initialisers leave defaults out on purpose
                     -fdiagnostics-color=auto)
 if(BERTH_WERROR)
   add_compile_options(-Werror)
