@@ -1,0 +1,103 @@
+#include "berth/report/run_text.h"
+
+#include <gtest/gtest.h>
+
+#include "berth/report/run_report_example.h"
+
+namespace berth::report {
+namespace {
+
+TEST(RunText, ShowsEverythingInOneScreen) {
+  EXPECT_EQ(render_run(example(), {}), R"(
+PODS
+NAMESPACE  NAME       PHASE      NODE        GPUS  ALL-REDUCE  WAITING  STARTING  RUNNING
+ml         trainer-0  Succeeded  dgx-h100-1  0-1     380 GB/s     20ms      1.5s       1m
+ml         big        Pending    -           (16)           -    1m40s         -        -
+
+JOBS
+NAMESPACE  NAME     STATUS    COMPLETIONS  DURATION
+ml         trainer  Complete          1/1      1m2s
+
+GANGS
+NAMESPACE  NAME     PHASE     PLACED  MIN  GPUS  ALL-REDUCE  WAITING  NODES
+ml         trainer  Finished     1/1    1     2    380 GB/s     20ms  dgx-h100-1
+
+GPU MAP  at 0:00:00.020, the busiest moment: 2 of 4 GPUs held
+NODE        0 1   HELD BY
+dgx-h100-1  A A   A ml/trainer-0
+dgx-h100-2  . .   free
+
+NOT RUNNING  1 pod
+ml/big  Pending 1m40s  GPU_EXCEEDS_NODE
+  asks for 16 nvidia.com/gpu
+  0/2 nodes are available: 2 Insufficient nvidia.com/gpu.
+  no node has 16 GPUs: the largest has 2
+
+2 pods: 1 succeeded, 1 pending (1 can never fit here)
+2 of 4 GPUs held at most, 30 % over the run
+1m40s simulated; everything is done or stuck
+)");
+}
+
+TEST(RunText, SectionsWithoutContentAreLeftOut) {
+  RunReport r;
+  r.outcome = Outcome::TimeUp;
+  EXPECT_EQ(render_run(r, {}), "\n0 pods\n0s simulated; the time given by --until is up\n");
+}
+
+TEST(RunText, TheEndIsDrawnWhenItDiffersAndHoldsGpus) {
+  RunReport r = example();
+  r.at_end = two_nodes(Duration::seconds(100), "ml/other");
+  const std::string text = render_run(r, {});
+  EXPECT_NE(text.find("GPU MAP  at 0:01:40.000, the end: 2 of 4 GPUs held\n"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("dgx-h100-1  A A   A ml/other\n"), std::string::npos) << text;
+}
+
+TEST(RunText, ASecondMapIsNotDrawnWhenNothingChanged) {
+  RunReport r = example();
+  r.at_end = two_nodes(Duration::seconds(100), "ml/trainer-0");
+  EXPECT_EQ(render_run(r, {}).find("the end"), std::string::npos);
+}
+
+TEST(RunText, RejectedObjectsNameTheirPlace) {
+  RunReport r;
+  r.rejected = {
+      {.object =
+           {.api_version = "v1", .kind = "Pod", .ns = "ml", .name = "x", .source = "p.yaml:4"},
+       .code = "Invalid",
+       .message = "spec.containers: required"}};
+  EXPECT_NE(render_run(r, {}).find(
+                "REJECTED  by the API\np.yaml:4: Pod ml/x\n  Invalid: spec.containers: required\n"),
+            std::string::npos);
+}
+
+TEST(RunText, LongMessagesWrapOnANarrowTerminal) {
+  RunReport r = example();
+  const std::string text = render_run(r, {.width = 40});
+  EXPECT_NE(text.find("  0/2 nodes are available: 2\n  Insufficient nvidia.com/gpu.\n"),
+            std::string::npos)
+      << text;
+}
+
+TEST(TimelineLine, AlignsObjectsAndSteps) {
+  const TimelineLine line{.at = Duration::millis(1234),
+                          .object = "pod/ml/a",
+                          .what = "Bound",
+                          .detail = "dgx-h100-1 GPUs 0,1",
+                          .warning = false};
+  EXPECT_EQ(render_timeline_line(line, 10, {}),
+            " 0:00:01.234  pod/ml/a    Bound              dgx-h100-1 GPUs 0,1");
+  EXPECT_EQ(
+      render_timeline_line({.at = {}, .object = "node/a", .what = "Ready", .detail = ""}, 10, {}),
+      " 0:00:00.000  node/a      Ready");
+}
+
+TEST(ClusterLine, NamesWhatTheClusterIsMadeOf) {
+  EXPECT_EQ(render_cluster(example().cluster, {}),
+            "cluster  2 nodes, 4 GPUs: 2 dgx-h100\n"
+            "run      seed 7, virtual time, GPU policy topology\n");
+}
+
+} // namespace
+} // namespace berth::report
