@@ -45,10 +45,13 @@ struct Node {
 
 /// Catalogue name of the node's hardware, e.g. "dgx-h100"; set by Berth's agent and by --nodes.
 inline constexpr std::string_view kPlatformLabel = "berth.dev/platform";
-/// GPU indices the agent has found unhealthy, e.g. "3,5"; absent when none. They are not in allocatable.
+/// GPU indices the agent has found unhealthy, e.g. "3,5"; absent when none. They are not in
+/// allocatable.
 inline constexpr std::string_view kUnhealthyGpusAnnotation = "berth.dev/unhealthy-gpus";
 
 Result<std::shared_ptr<const Node>> decode_node(const api::json::value& document);
-inline Result<std::shared_ptr<const Node>> node_view(const api::Object& object) { return object.view<Node>(&decode_node); }
+inline Result<std::shared_ptr<const Node>> node_view(const api::Object& object) {
+  return object.view<Node>(&decode_node);
+}
 
 } // namespace berth::model

@@ -1,5 +1,5 @@
-// Typed, immutable view of a core/v1 Pod: what scheduling, gangs and the node agent read. Decoded at most once an
-// object version (see pod_view); fields that nobody reads stay in the document.
+// Typed, immutable view of a core/v1 Pod: what scheduling, gangs and the node agent read. Decoded
+// at most once an object version (see pod_view); fields that nobody reads stay in the document.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,8 @@ struct Container {
   std::string image;
   std::vector<std::string> command;
   std::vector<std::string> args;
-  std::vector<EnvVar> env; ///< literal values only; valueFrom entries keep their name with an empty value
+  std::vector<EnvVar>
+      env; ///< literal values only; valueFrom entries keep their name with an empty value
   std::vector<ContainerPort> ports;
   ResourceRequirements resources;
   std::string restart_policy; ///< "Always" on an init container: a sidecar
@@ -154,9 +155,12 @@ struct Pod {
 /// Decodes a Pod document. Errors name the field: "spec.containers[0].resources.requests.cpu: ...".
 Result<std::shared_ptr<const Pod>> decode_pod(const api::json::value& document);
 /// The shared view of a stored Pod.
-inline Result<std::shared_ptr<const Pod>> pod_view(const api::Object& object) { return object.view<Pod>(&decode_pod); }
+inline Result<std::shared_ptr<const Pod>> pod_view(const api::Object& object) {
+  return object.view<Pod>(&decode_pod);
+}
 
-/// Request for GPUs by the pod as a whole, over every "nvidia.com/gpu" (and MIG) style name; see requests.h.
+/// Request for GPUs by the pod as a whole, over every "nvidia.com/gpu" (and MIG) style name; see
+/// requests.h.
 inline constexpr std::string_view kGpuResource = "nvidia.com/gpu";
 inline constexpr std::string_view kPodGroupLabel = "scheduling.x-k8s.io/pod-group";
 inline constexpr std::string_view kRunForAnnotation = "berth.dev/run-for";

@@ -1,12 +1,14 @@
-// What a pod asks for: the effective request per resource (KEP-753 sidecars, overhead, pod-level resources).
+// What a pod asks for: the effective request per resource (KEP-753 sidecars, overhead, pod-level
+// resources).
 #pragma once
 
 #include "berth/model/pod.h"
 
 namespace berth::model {
 
-/// spec 3.3: max over init phases and the running phase, plus sidecars and overhead; pod-level cpu, memory and
-/// hugepages override. Extended resources given only as limits count as requests. O(containers x resources).
+/// spec 3.3: max over init phases and the running phase, plus sidecars and overhead; pod-level cpu,
+/// memory and hugepages override. Extended resources given only as limits count as requests.
+/// O(containers x resources).
 ResourceList effective_requests(const PodSpec& spec);
 
 /// The same for scoring: a container without a cpu (memory) request counts 100m (200 MiB).

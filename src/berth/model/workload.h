@@ -1,5 +1,5 @@
-// Typed views of the workload kinds the core acts on: Job, PodGroup (scheduling.x-k8s.io), PriorityClass,
-// ResourceQuota.
+// Typed views of the workload kinds the core acts on: Job, PodGroup (scheduling.x-k8s.io),
+// PriorityClass, ResourceQuota.
 #pragma once
 
 #include <cstdint>
@@ -58,10 +58,14 @@ struct ResourceQuota {
 
 Result<std::shared_ptr<const Job>> decode_job(const api::json::value& document);
 Result<std::shared_ptr<const PodGroup>> decode_pod_group(const api::json::value& document);
-Result<std::shared_ptr<const PriorityClass>> decode_priority_class(const api::json::value& document);
-Result<std::shared_ptr<const ResourceQuota>> decode_resource_quota(const api::json::value& document);
+Result<std::shared_ptr<const PriorityClass>>
+decode_priority_class(const api::json::value& document);
+Result<std::shared_ptr<const ResourceQuota>>
+decode_resource_quota(const api::json::value& document);
 
-inline Result<std::shared_ptr<const Job>> job_view(const api::Object& o) { return o.view<Job>(&decode_job); }
+inline Result<std::shared_ptr<const Job>> job_view(const api::Object& o) {
+  return o.view<Job>(&decode_job);
+}
 inline Result<std::shared_ptr<const PodGroup>> pod_group_view(const api::Object& o) {
   return o.view<PodGroup>(&decode_pod_group);
 }
