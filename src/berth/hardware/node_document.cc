@@ -1,0 +1,218 @@
+// The Node object of a healthy machine of a platform: what kubelet and GPU feature discovery would
+// publish. Label names and values follow GPU feature discovery; reserved amounts are explained at
+// allocatable_cpu_milli and below.
+#include <algorithm>
+#include <array>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+#include <fmt/format.h>
+
+#include "berth/hardware/identity.h"
+#include "berth/hardware/platform.h"
+
+namespace berth::hardware {
+
+namespace {
+
+namespace json = api::json;
+
+constexpr std::int64_t kKibPerGib = 1 << 20;
+constexpr int kPods = 110; // kubelet's default
+
+struct Version {
+  int major;
+  int minor;
+  int revision;
+};
+constexpr Version kDriver{580, 95, 5};
+constexpr Version kCudaRuntime{13, 0, 0};
+constexpr std::string_view kKubelet = "v1.36.0";
+
+/// Feature discovery's spelling of a DMI string: blanks become '-', what a label may not hold is
+/// dropped.
+std::string label_value(std::string_view text) {
+  std::string value;
+  for (const char c : text) {
+    const bool word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (word || c == '-' || c == '_' || c == '.') {
+      value += c;
+    } else if (c == ' ') {
+      value += '-';
+    }
+  }
+  return value;
+}
+
+std::string yes_no(bool value) {
+  return value ? "true" : "false";
+}
+
+void add_software_labels(api::Labels& labels) {
+  const auto [major, minor, revision] = kDriver;
+  const auto revision_text = fmt::format("{:02}", revision);
+  labels["nvidia.com/cuda.driver.major"] = fmt::to_string(major);
+  labels["nvidia.com/cuda.driver.minor"] = fmt::to_string(minor);
+  labels["nvidia.com/cuda.driver.rev"] = revision_text;
+  labels["nvidia.com/cuda.driver-version.major"] = fmt::to_string(major);
+  labels["nvidia.com/cuda.driver-version.minor"] = fmt::to_string(minor);
+  labels["nvidia.com/cuda.driver-version.revision"] = revision_text;
+  labels["nvidia.com/cuda.driver-version.full"] =
+      fmt::format("{}.{}.{}", major, minor, revision_text);
+  labels["nvidia.com/cuda.runtime.major"] = fmt::to_string(kCudaRuntime.major);
+  labels["nvidia.com/cuda.runtime.minor"] = fmt::to_string(kCudaRuntime.minor);
+  labels["nvidia.com/cuda.runtime-version.major"] = fmt::to_string(kCudaRuntime.major);
+  labels["nvidia.com/cuda.runtime-version.minor"] = fmt::to_string(kCudaRuntime.minor);
+  labels["nvidia.com/cuda.runtime-version.full"] =
+      fmt::format("{}.{}", kCudaRuntime.major, kCudaRuntime.minor);
+}
+
+/// Reserved for the system and kubelet as the managed Kubernetes services do: of the first core 6
+/// %, of the second 1 %, of the next two 0.5 %, of the rest 0.25 %.
+std::int64_t allocatable_cpu_milli(std::int64_t cpus) {
+  const auto cores = [&](std::int64_t from, std::int64_t to) {
+    return std::clamp(cpus, from, to) - from;
+  };
+  const std::int64_t reserved_hundredths =
+      cores(0, 1) * 6000 + cores(1, 2) * 1000 + cores(2, 4) * 500 + cores(4, cpus) * 250;
+  return cpus * 1000 - (reserved_hundredths + 99) / 100;
+}
+
+/// Likewise of memory: 25 % of the first 4 GiB, 20 % of the next 4, 10 % of the next 8, 6 % of the
+/// next 112, 2 % of the rest, and kubelet's hard eviction threshold of 100 MiB.
+std::int64_t allocatable_memory_kib(std::int64_t gib) {
+  struct Band {
+    std::int64_t to_gib;
+    std::int64_t percent;
+  };
+  constexpr std::array<Band, 4> kBands{{{4, 25}, {8, 20}, {16, 10}, {128, 6}}};
+  std::int64_t reserved = 100 * 1024;
+  std::int64_t from = 0;
+  for (const auto& band : kBands) {
+    reserved += (std::clamp(gib, from, band.to_gib) - from) * kKibPerGib * band.percent / 100;
+    from = band.to_gib;
+  }
+  reserved += std::max<std::int64_t>(gib - from, 0) * kKibPerGib * 2 / 100;
+  return gib * kKibPerGib - reserved;
+}
+
+json::object resources(const Platform& platform, std::string cpu, std::string memory,
+                       std::string storage) {
+  return {{"cpu", std::move(cpu)},        {"ephemeral-storage", std::move(storage)},
+          {"hugepages-1Gi", "0"},         {"hugepages-2Mi", "0"},
+          {"memory", std::move(memory)},  {"nvidia.com/gpu", fmt::to_string(platform.gpus.size())},
+          {"pods", fmt::to_string(kPods)}};
+}
+
+json::object capacity(const Platform& platform) {
+  return resources(platform, fmt::to_string(platform.cpus),
+                   fmt::format("{}Ki", platform.memory_gib * kKibPerGib),
+                   fmt::format("{}Ki", platform.disks.root_gib * kKibPerGib));
+}
+
+json::object allocatable(const Platform& platform) {
+  // kubelet keeps a tenth of the root file system free (nodefs.available) and prints the rest in
+  // bytes.
+  return resources(platform, fmt::format("{}m", allocatable_cpu_milli(platform.cpus)),
+                   fmt::format("{}Ki", allocatable_memory_kib(platform.memory_gib)),
+                   fmt::to_string(platform.disks.root_gib * kKibPerGib * 1024 * 9 / 10));
+}
+
+json::array conditions() {
+  const auto condition = [](std::string_view type, std::string_view status, std::string_view reason,
+                            std::string_view message) {
+    return json::object{
+        {"type", type}, {"status", status}, {"reason", reason}, {"message", message}};
+  };
+  return {condition("MemoryPressure", "False", "KubeletHasSufficientMemory",
+                    "kubelet has sufficient memory available"),
+          condition("DiskPressure", "False", "KubeletHasNoDiskPressure",
+                    "kubelet has no disk pressure"),
+          condition("PIDPressure", "False", "KubeletHasSufficientPID",
+                    "kubelet has sufficient PID available"),
+          condition("Ready", "True", "KubeletReady", "kubelet is posting ready status")};
+}
+
+/// An address of 10.0.0.0/8 that nodes NAME-1 ... NAME-65534 do not share.
+std::string internal_ip(std::string_view name) {
+  const auto [stem, number] = split_number(name);
+  const auto host = number < 1 || number > 0xfffe ? mix(name, 0) % 0xfffe + 1
+                                                  : static_cast<std::uint64_t>(number);
+  return fmt::format("10.{}.{}.{}", mix(stem, 1) & 0xff, host >> 8, host & 0xff);
+}
+
+json::object node_info(const Platform& platform, std::string_view name) {
+  return {{"architecture", platform.cpu_model.architecture},
+          {"bootID", stable_uuid(name, 1001)},
+          {"containerRuntimeVersion", "containerd://2.1.4"},
+          {"kernelVersion", "6.8.0-85-generic"},
+          {"kubeProxyVersion", ""},
+          {"kubeletVersion", kKubelet},
+          {"machineID", fmt::format("{:016x}{:016x}", mix(name, 1002), mix(name, 1003))},
+          {"operatingSystem", "linux"},
+          {"osImage", "Ubuntu 24.04.3 LTS"},
+          {"systemUUID", stable_uuid(name, 1004)}};
+}
+
+json::object labels_object(const Platform& platform, std::string_view name) {
+  auto labels = node_labels(platform);
+  labels["kubernetes.io/hostname"] = std::string(name);
+  if (auto clique = gpu_clique(platform, name); !clique.empty()) {
+    labels["nvidia.com/gpu.clique"] = std::move(clique);
+  }
+  json::object object;
+  for (const auto& [key, value] : labels) {
+    object[key] = value;
+  }
+  return object;
+}
+
+} // namespace
+
+api::Labels node_labels(const Platform& platform) {
+  const auto& model = platform.gpu_model;
+  api::Labels labels;
+  add_software_labels(labels);
+  for (const std::string prefix : {"kubernetes.io/", "beta.kubernetes.io/"}) {
+    labels[prefix + "arch"] = platform.cpu_model.architecture;
+    labels[prefix + "os"] = "linux";
+  }
+  labels["node.kubernetes.io/instance-type"] = platform.instance_type;
+  labels[std::string(model::kPlatformLabel)] = platform.name;
+  labels["nvidia.com/gpu.present"] = "true";
+  labels["nvidia.com/gpu.count"] = fmt::to_string(platform.gpus.size());
+  labels["nvidia.com/gpu.replicas"] = "1";
+  labels["nvidia.com/gpu.sharing-strategy"] = "none";
+  labels["nvidia.com/gpu.product"] = label_value(model.product);
+  labels["nvidia.com/gpu.memory"] = fmt::to_string(model.memory_mib);
+  labels["nvidia.com/gpu.family"] = model.family;
+  labels["nvidia.com/gpu.compute.major"] = fmt::to_string(model.compute_major);
+  labels["nvidia.com/gpu.compute.minor"] = fmt::to_string(model.compute_minor);
+  labels["nvidia.com/gpu.machine"] = label_value(platform.machine);
+  labels["nvidia.com/gpu.mode"] = "compute";
+  labels["nvidia.com/mig.capable"] = yes_no(model.mig_capable);
+  labels["nvidia.com/mps.capable"] = "false"; // true only while an MPS daemon shares the GPUs
+  labels["nvidia.com/vgpu.present"] = "false";
+  return labels;
+}
+
+json::value node_document(const Platform& platform, std::string_view name) {
+  return json::object{
+      {"apiVersion", "v1"},
+      {"kind", "Node"},
+      {"metadata", json::object{{"name", name}, {"labels", labels_object(platform, name)}}},
+      {"spec", json::object{}},
+      {"status",
+       json::object{
+           {"addresses",
+            json::array{json::object{{"type", "InternalIP"}, {"address", internal_ip(name)}},
+                        json::object{{"type", "Hostname"}, {"address", name}}}},
+           {"allocatable", allocatable(platform)},
+           {"capacity", capacity(platform)},
+           {"conditions", conditions()},
+           {"daemonEndpoints", json::object{{"kubeletEndpoint", json::object{{"Port", 10250}}}}},
+           {"nodeInfo", node_info(platform, name)}}}};
+}
+
+} // namespace berth::hardware
