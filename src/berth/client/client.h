@@ -1,5 +1,6 @@
-// The one way components reach Kubernetes objects: LocalClient (the embedded store) and, later, RemoteClient (HTTPS).
-// Asynchronous: a callback runs as a later task of the caller's Loop, never inside the call.
+// The one way components reach Kubernetes objects: LocalClient (the embedded store) and, later,
+// RemoteClient (HTTPS). Asynchronous: a callback runs as a later task of the caller's Loop, never
+// inside the call.
 #pragma once
 
 #include <cstdint>
@@ -12,74 +13,43 @@
 
 #include "berth/api/kinds.h"
 #include "berth/api/object.h"
-#include "berth/api/selector.h"
 #include "berth/base/result.h"
+#include "berth/store/request.h"
 
 namespace berth::client {
 
 template <class T> using Done = std::function<void(Result<T>)>;
 
-/// A group and kind, e.g. {"batch", "Job"}; the served version is the server's choice.
-struct GroupKind {
-  std::string group;
-  std::string kind;
-  auto operator<=>(const GroupKind&) const = default;
-};
-
-enum class Subresource { None, Status };
-
-struct ListOptions {
-  GroupKind kind;
-  std::string ns;                    ///< "" lists every namespace
-  api::Selector labels;              ///< empty matches all
-  std::optional<std::string> node;   ///< pods only: spec.nodeName equals
-};
-
-struct ObjectList {
-  std::vector<api::Object> items; ///< ordered by namespace, name
-  std::uint64_t resource_version = 0;
-};
-
-struct WatchOptions {
-  ListOptions what;
-  std::uint64_t since = 0; ///< deliver events after this resourceVersion
-  bool bookmarks = true;
-};
-
-struct WatchEvent {
-  enum class Type { Added, Modified, Deleted, Bookmark };
-  Type type = Type::Added;
-  api::Object object;                  ///< empty for Bookmark; the last state for Deleted
-  std::uint64_t resource_version = 0;
-};
+using store::Binding;
+using store::DeleteOptions;
+using store::GroupKind;
+using store::kEvents;
+using store::kJobs;
+using store::kLeases;
+using store::kNamespaces;
+using store::kNodes;
+using store::kPodGroups;
+using store::kPods;
+using store::kPriorityClasses;
+using store::kResourceQuotas;
+using store::ListOptions;
+using store::ObjectList;
+using store::Propagation;
+using store::Subresource;
+using store::WatchEvent;
+using store::WatchOptions;
 
 /// Dropping it ends the watch; no event is delivered afterwards.
 class Watch {
-public:
+ public:
   virtual ~Watch() = default;
 };
 
-enum class Propagation { Background, Foreground, Orphan };
-
-struct DeleteOptions {
-  std::optional<std::int64_t> grace_period_seconds; ///< none: the object's own (pods: spec, else 30)
-  std::optional<std::string> uid;                    ///< precondition
-  std::optional<std::uint64_t> resource_version;     ///< precondition
-  Propagation propagation = Propagation::Background;
-};
-
-/// What a scheduler writes: POST pods/NAME/binding.
-struct Binding {
-  api::Key pod;
-  std::string uid; ///< precondition; "" for none
-  std::string node;
-  api::Labels annotations; ///< merged into the pod, e.g. the chosen GPUs
-};
-
-/// A lease renewed for as long as this handle lives, without a write while all is well: the server reads it as
-/// renewed until the holder drops it or is cut off, and then writes its last renewal once.
+/// A lease renewed for as long as this handle lives, without a write while all is well: the server
+/// reads it as renewed until the holder drops it or is cut off, and then writes its last renewal
+/// once.
 class StandingLease {
-public:
+ public:
   virtual ~StandingLease() = default;
 };
 
@@ -91,7 +61,7 @@ struct LeaseSpec {
 };
 
 class Client {
-public:
+ public:
   virtual ~Client() = default;
 
   /// Error NotFound if absent.
@@ -99,31 +69,23 @@ public:
   virtual void list(const ListOptions& what, Done<ObjectList> done) = 0;
   /// Errors: AlreadyExists, Invalid, Forbidden (admission).
   virtual void create(api::Object object, Done<api::Object> done) = 0;
-  /// Replaces; metadata.resourceVersion, when set, must be current (else Conflict). Without a subresource status is
-  /// kept as stored; with Status only status changes.
+  /// Replaces; metadata.resourceVersion, when set, must be current (else Conflict). Without a
+  /// subresource status is kept as stored; with Status only status changes.
   virtual void update(api::Object object, Subresource subresource, Done<api::Object> done) = 0;
   /// RFC 7386 merge patch of the current version; a resourceVersion in the patch is a precondition.
-  virtual void patch(const GroupKind& kind, const api::Key& key, api::json::value merge_patch, Subresource subresource,
-                     Done<api::Object> done) = 0;
-  /// Starts deletion: finalizers and pods' grace are honoured; the callback has the object as deletion left it.
+  virtual void patch(const GroupKind& kind, const api::Key& key, api::json::value merge_patch,
+                     Subresource subresource, Done<api::Object> done) = 0;
+  /// Starts deletion: finalizers and pods' grace are honoured; the callback has the object as
+  /// deletion left it.
   virtual void remove(const GroupKind& kind, const api::Key& key, const DeleteOptions& options,
                       Done<api::Object> done) = 0;
   /// Conflict if the pod is bound already, is being deleted or is another uid.
   virtual void bind(const Binding& binding, Done<api::Object> done) = 0;
-  /// `on_event` gets events in order, or one error (Expired: list again; Unavailable: try again), after which the
-  /// watch is over.
-  virtual std::unique_ptr<Watch> watch(const WatchOptions& options, std::function<void(Result<WatchEvent>)> on_event) = 0;
+  /// `on_event` gets events in order, or one error (Expired: list again; Unavailable: try again),
+  /// after which the watch is over.
+  virtual std::unique_ptr<Watch> watch(const WatchOptions& options,
+                                       std::function<void(Result<WatchEvent>)> on_event) = 0;
   virtual std::unique_ptr<StandingLease> hold_lease(const LeaseSpec& lease) = 0;
 };
-
-inline const GroupKind kPods{"", "Pod"};
-inline const GroupKind kNodes{"", "Node"};
-inline const GroupKind kEvents{"", "Event"};
-inline const GroupKind kNamespaces{"", "Namespace"};
-inline const GroupKind kLeases{"coordination.k8s.io", "Lease"};
-inline const GroupKind kJobs{"batch", "Job"};
-inline const GroupKind kPodGroups{"scheduling.x-k8s.io", "PodGroup"};
-inline const GroupKind kPriorityClasses{"scheduling.k8s.io", "PriorityClass"};
-inline const GroupKind kResourceQuotas{"", "ResourceQuota"};
 
 } // namespace berth::client

@@ -1,6 +1,6 @@
-// A local, eventually consistent copy of what a list-and-watch shows. Survives lost, repeated and reordered
-// delivery: an event older than what is held is ignored, "too old" and broken watches relist, and a relist turns
-// every difference into the right callback.
+// A local, eventually consistent copy of what a list-and-watch shows. Survives lost, repeated and
+// reordered delivery: an event older than what is held is ignored, "too old" and broken watches
+// relist, and a relist turns every difference into the right callback.
 #pragma once
 
 #include <functional>
@@ -14,11 +14,12 @@
 
 namespace berth::client {
 
-/// Callbacks run on the Loop. `old` is empty for an object first seen; `now` is empty when it is gone.
-/// Invariant: for each object the callbacks form a chain: (none -> v1), (v1 -> v2), (v2 -> none), and resource
-/// versions only grow. An object deleted and created again under the same name shows as gone and then new.
+/// Callbacks run on the Loop. `old` is empty for an object first seen; `now` is empty when it is
+/// gone. Invariant: for each object the callbacks form a chain: (none -> v1), (v1 -> v2), (v2 ->
+/// none), and resource versions only grow. An object deleted and created again under the same name
+/// shows as gone and then new.
 class Informer {
-public:
+ public:
   using OnChange = std::function<void(const api::Object& old, const api::Object& now)>;
 
   /// Starts listing at once. The client and loop must outlive the informer.
@@ -35,7 +36,7 @@ public:
   const api::Object* find(const api::Key& key) const;
   const std::map<api::Key, api::Object>& all() const;
 
-private:
+ private:
   struct State;
   std::shared_ptr<State> state_;
 };

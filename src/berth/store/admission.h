@@ -1,0 +1,43 @@
+// What happens to an object between the request and the store: completion (defaults, priority,
+// tolerations), then judgement (names, fields, references). Each step is a pure function of the
+// request, the object and what is stored.
+#pragma once
+
+#include <vector>
+
+#include <boost/json/fwd.hpp>
+
+#include "berth/base/time.h"
+#include "berth/store/store.h"
+
+namespace berth::store {
+
+struct AdmissionRequest {
+  enum class Operation { Create, Update };
+  Operation operation = Operation::Create;
+  GroupKind kind;
+  Subresource subresource = Subresource::None;
+  const api::Object* before = nullptr; ///< the version an update replaces
+  const Store* store = nullptr;
+  TimePoint now;
+};
+
+/// Completes the document. Skipped for status writes.
+using Mutate = Result<void> (*)(const AdmissionRequest& request, api::json::object& document);
+/// Judges the complete object.
+using Validate = Result<void> (*)(const AdmissionRequest& request, const api::Object& object);
+
+struct Admission {
+  std::vector<Mutate> mutate;
+  std::vector<Validate> validate;
+};
+
+/// The steps of a default API server that concern what Berth acts on, in order.
+Admission kubernetes_admission();
+
+Result<void> mutate(const Admission& chain, const AdmissionRequest& request,
+                    api::json::object& document);
+Result<void> validate(const Admission& chain, const AdmissionRequest& request,
+                      const api::Object& object);
+
+} // namespace berth::store

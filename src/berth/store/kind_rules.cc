@@ -1,0 +1,53 @@
+#include "berth/store/kind_rules.h"
+
+#include <boost/json/value.hpp>
+
+namespace berth::store {
+namespace {
+
+bool is_desired(std::string_view member) {
+  return member != "metadata" && member != "status" && member != "apiVersion" && member != "kind";
+}
+
+std::size_t desired_members(const api::json::object& document) {
+  std::size_t count = 0;
+  for (const auto& member : document) {
+    count += is_desired(member.key()) ? 1 : 0;
+  }
+  return count;
+}
+
+} // namespace
+
+bool counts_generation(const GroupKind& kind) {
+  if (kind.group.empty()) {
+    return kind.kind == "Pod" || kind.kind == "ReplicationController";
+  }
+  if (kind.group == "resource.k8s.io") {
+    return kind.kind == "DeviceClass";
+  }
+  return kind.group != "coordination.k8s.io" && kind.group != "rbac.authorization.k8s.io" &&
+         kind.group != "storage.k8s.io" && kind.group != "events.k8s.io";
+}
+
+bool create_drops_status(const GroupKind& kind) {
+  return kind != kNodes;
+}
+
+bool desired_state_differs(const api::json::object& before, const api::json::object& now) {
+  if (desired_members(before) != desired_members(now)) {
+    return true;
+  }
+  for (const auto& member : now) {
+    if (!is_desired(member.key())) {
+      continue;
+    }
+    const api::json::value* old = before.if_contains(member.key());
+    if (old == nullptr || *old != member.value()) {
+      return true;
+    }
+  }
+  return false;
+}
+
+} // namespace berth::store

@@ -1,0 +1,302 @@
+#include "berth/store/registry.h"
+
+#include <array>
+#include <utility>
+
+#include <boost/json/value.hpp>
+#include <fmt/format.h>
+
+#include "berth/api/json.h"
+#include "berth/store/binding.h"
+#include "berth/store/deletion.h"
+#include "berth/store/errors.h"
+#include "berth/store/kind_rules.h"
+
+namespace berth::store {
+namespace {
+
+constexpr std::size_t kMaxGeneratedBase = 58; // leaves five characters of a label for the suffix
+constexpr int kNameAttempts = 8;
+
+/// metadata members that belong to the server: an update carries the stored ones on.
+constexpr std::array<std::string_view, 8> kServerFields = {"name",
+                                                           "namespace",
+                                                           "uid",
+                                                           "resourceVersion",
+                                                           "generation",
+                                                           "creationTimestamp",
+                                                           "deletionTimestamp",
+                                                           "deletionGracePeriodSeconds"};
+
+void keep_server_fields(const api::Object& current, api::json::object& document) {
+  const api::json::value& stored = *api::find(current.json(), "metadata");
+  api::json::object& meta = api::object_at(document, "metadata");
+  for (const std::string_view field : kServerFields) {
+    if (const api::json::value* value = stored.as_object().if_contains(field)) {
+      meta[field] = *value;
+    } else {
+      meta.erase(field);
+    }
+  }
+}
+
+void copy_member(const api::json::object& from, std::string_view member, api::json::object& to) {
+  if (const api::json::value* value = from.if_contains(member)) {
+    to[member] = *value;
+  } else {
+    to.erase(member);
+  }
+}
+
+Result<void> check_identity(const api::Object& current, const api::Object& next) {
+  const api::ObjectMeta& meta = next.meta();
+  const GroupKind kind = group_kind(current);
+  if (!meta.uid.empty() && meta.uid != current.meta().uid) {
+    return conflict(
+        resource_text(kind), meta.name,
+        fmt::format("Precondition failed: UID in precondition: {}, UID in object meta: {}",
+                    meta.uid, current.meta().uid));
+  }
+  if (meta.resource_version != 0 && meta.resource_version != current.meta().resource_version) {
+    return outdated(kind, meta.name);
+  }
+  return {};
+}
+
+/// A patch may name the object, its uid and its version, but not change them.
+Result<void> check_patch_identity(const api::Object& current, const api::json::value& patch) {
+  const api::ObjectMeta& meta = current.meta();
+  const GroupKind kind = group_kind(current);
+  if (!patch.is_object()) {
+    return fail(Code::BadRequest, "error decoding patch: a merge patch must be a JSON object");
+  }
+  const std::string_view name = api::string_at(patch, "metadata.name");
+  if (!name.empty() && name != meta.name) {
+    return fail(Code::BadRequest,
+                fmt::format("the name of the object ({}) does not match the name on the URL ({})",
+                            name, meta.name));
+  }
+  const std::string_view version = api::string_at(patch, "metadata.resourceVersion");
+  if (!version.empty() && version != fmt::to_string(meta.resource_version)) {
+    return outdated(kind, meta.name);
+  }
+  const std::string_view uid = api::string_at(patch, "metadata.uid");
+  if (!uid.empty() && uid != meta.uid) {
+    return invalid(kind, meta.name,
+                   {invalid_value("metadata.uid", quote(uid), "field is immutable")});
+  }
+  return {};
+}
+
+void apply_patch(api::json::object& document, const api::json::value& patch,
+                 Subresource subresource) {
+  for (const auto& member : patch.as_object()) {
+    if ((member.key() == "status") != (subresource == Subresource::Status)) {
+      continue;
+    }
+    if (member.value().is_null()) {
+      document.erase(member.key());
+    } else {
+      api::merge_patch(document[member.key()], member.value());
+    }
+  }
+}
+
+} // namespace
+
+Registry::Registry(Store& store, Rng rng, Options options)
+    : store_(&store), rng_(std::move(rng)), options_(std::move(options)) {}
+
+Check Registry::check_for(const AdmissionRequest& request) const {
+  return [this, &request](const api::Object& object) {
+    return validate(options_.admission, request, object);
+  };
+}
+
+Result<api::Object> Registry::get(const GroupKind& kind, const api::Key& key) const {
+  if (auto found = store_->get(kind, key)) {
+    return *std::move(found);
+  }
+  return not_found(kind, key.name);
+}
+
+Result<void> Registry::check_namespace(const GroupKind& kind, const std::string& ns) const {
+  if (ns.empty()) {
+    return {};
+  }
+  const auto found = store_->get(kNamespaces, {"", ns});
+  if (!found && options_.namespaces == Namespaces::MustExist) {
+    return not_found(kNamespaces, ns);
+  }
+  if (found && found->meta().deletion_timestamp) {
+    return fail(
+        Code::Forbidden,
+        fmt::format(
+            "{} is forbidden: unable to create new content in namespace {} because it is being "
+            "terminated",
+            resource_text(kind), ns));
+  }
+  return {};
+}
+
+Result<void> Registry::make_namespace(const std::string& ns, TimePoint now) {
+  if (ns.empty() || store_->get(kNamespaces, {"", ns})) {
+    return {};
+  }
+  api::json::object document{
+      {"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", api::json::object{{"name", ns}}}};
+  BERTH_TRY(const api::Object made, api::Object::from_json(std::move(document)));
+  BERTH_CHECK(create(made, now));
+  return {};
+}
+
+Result<void> Registry::choose_name(const GroupKind& kind, api::json::object& meta,
+                                   const std::string& ns) {
+  const auto text = [&](std::string_view member) {
+    const api::json::value* value = meta.if_contains(member);
+    return value != nullptr && value->is_string() ? std::string(value->as_string()) : std::string();
+  };
+  if (!text("name").empty()) {
+    return {};
+  }
+  const std::string base = text("generateName").substr(0, kMaxGeneratedBase);
+  if (base.empty()) {
+    return invalid(kind, "", {required_field("metadata.name", "name or generateName is required")});
+  }
+  for (int attempt = 0; attempt < kNameAttempts; ++attempt) {
+    const std::string name = base + rng_.name_suffix();
+    if (!store_->get(kind, {ns, name})) {
+      meta["name"] = name;
+      return {};
+    }
+  }
+  return fail(Code::AlreadyExists, fmt::format("{} \"{}\" already exists, the server was not able "
+                                               "to generate a unique name for the object",
+                                               resource_text(kind), base));
+}
+
+Result<api::Object> Registry::create(const api::Object& object, TimePoint now) {
+  const GroupKind kind = group_kind(object);
+  std::string ns = object.meta().ns;
+  if (api::scope_of(object.gvk()) == api::Scope::Cluster) {
+    ns.clear();
+  } else if (ns.empty()) {
+    ns = "default";
+  }
+  BERTH_CHECK(check_namespace(kind, ns));
+
+  api::json::value value = object.json();
+  api::json::object& document = value.as_object();
+  api::json::object& meta = api::object_at(document, "metadata");
+  BERTH_CHECK(choose_name(kind, meta, ns));
+  if (ns.empty()) {
+    meta.erase("namespace");
+  } else {
+    meta["namespace"] = ns;
+  }
+  for (const std::string_view field :
+       {"selfLink", "deletionTimestamp", "deletionGracePeriodSeconds", "generation"}) {
+    meta.erase(field);
+  }
+  meta["uid"] = rng_.uuid();
+  meta["creationTimestamp"] = to_rfc3339(now);
+  if (counts_generation(kind)) {
+    meta["generation"] = 1;
+  }
+  if (create_drops_status(kind)) {
+    document.erase("status");
+  }
+  const std::string name(meta["name"].as_string());
+  if (store_->get(kind, {ns, name})) {
+    return already_exists(kind, name);
+  }
+  const AdmissionRequest request{.kind = kind, .store = store_, .now = now};
+  BERTH_CHECK(mutate(options_.admission, request, document));
+  BERTH_TRY(api::Object made, store_->put(std::move(value), 0, check_for(request)));
+  BERTH_CHECK(make_namespace(ns, now));
+  return made;
+}
+
+Result<api::Object> Registry::update(const api::Object& object, Subresource subresource,
+                                     TimePoint now) {
+  BERTH_TRY(const api::Object current, get(group_kind(object), object.key()));
+  BERTH_CHECK(check_identity(current, object));
+  const bool status_only = subresource == Subresource::Status;
+  api::json::value document = status_only ? current.json() : object.json();
+  copy_member(status_only ? object.json().as_object() : current.json().as_object(), "status",
+              document.as_object());
+  return replace(current, std::move(document), subresource, now);
+}
+
+Result<api::Object> Registry::patch(const GroupKind& kind, const api::Key& key,
+                                    const api::json::value& merge_patch, Subresource subresource,
+                                    TimePoint now) {
+  BERTH_TRY(const api::Object current, get(kind, key));
+  BERTH_CHECK(check_patch_identity(current, merge_patch));
+  api::json::value document = current.json();
+  apply_patch(document.as_object(), merge_patch, subresource);
+  return replace(current, std::move(document), subresource, now);
+}
+
+Result<api::Object> Registry::replace(const api::Object& current, api::json::value value,
+                                      Subresource subresource, TimePoint now) {
+  api::json::object& document = value.as_object();
+  const api::json::object& stored = current.json().as_object();
+  document["apiVersion"] = stored.at("apiVersion");
+  document["kind"] = stored.at("kind");
+  keep_server_fields(current, document);
+  const AdmissionRequest request{.operation = AdmissionRequest::Operation::Update,
+                                 .kind = group_kind(current),
+                                 .subresource = subresource,
+                                 .before = &current,
+                                 .store = store_,
+                                 .now = now};
+  BERTH_CHECK(mutate(options_.admission, request, document));
+  if (subresource == Subresource::None && current.meta().generation > 0 &&
+      desired_state_differs(stored, document)) {
+    api::object_at(document, "metadata")["generation"] = current.meta().generation + 1;
+  }
+  if (document == stored) {
+    return current;
+  }
+  if (subresource == Subresource::None && deletion_complete(document)) {
+    return erase(std::move(value), current);
+  }
+  return store_->put(std::move(value), current.meta().resource_version, check_for(request));
+}
+
+Result<api::Object> Registry::erase(api::json::value last, const api::Object& current) {
+  return store_->erase(std::move(last), current.meta().resource_version);
+}
+
+Result<api::Object> Registry::remove(const GroupKind& kind, const api::Key& key,
+                                     const DeleteOptions& options, TimePoint now) {
+  BERTH_TRY(const api::Object current, get(kind, key));
+  api::json::value document = current.json();
+  BERTH_TRY(const DeletionStep step, begin_deletion(current, options, now, document.as_object()));
+  switch (step) {
+  case DeletionStep::Keep:
+    return current;
+  case DeletionStep::Write:
+    return store_->put(std::move(document), current.meta().resource_version, Check());
+  case DeletionStep::Erase:
+    return erase(std::move(document), current);
+  }
+  return current;
+}
+
+Result<api::Object> Registry::bind(const Binding& binding, TimePoint now) {
+  BERTH_TRY(const api::Object current, get(kPods, binding.pod));
+  BERTH_CHECK(check_binding(current, binding));
+  api::json::value document = current.json();
+  apply_binding(binding, now, document.as_object());
+  const AdmissionRequest request{.operation = AdmissionRequest::Operation::Update,
+                                 .kind = kPods,
+                                 .subresource = Subresource::Status,
+                                 .before = &current,
+                                 .store = store_,
+                                 .now = now};
+  return store_->put(std::move(document), current.meta().resource_version, check_for(request));
+}
+
+} // namespace berth::store

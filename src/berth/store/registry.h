@@ -1,0 +1,69 @@
+// Kubernetes' write semantics over any Store: names, uids, generations, optimistic concurrency,
+// status isolation, graceful deletion, binding. What the embedded client and the HTTP server share.
+// Source: apiserver registry/generic/registry/store.go and pkg/registry.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "berth/base/rng.h"
+#include "berth/base/time.h"
+#include "berth/store/admission.h"
+#include "berth/store/store.h"
+
+namespace berth::store {
+
+/// Time comes with each call; uids and name suffixes come from the Rng. A write that would change
+/// nothing is not one: it returns the stored version.
+class Registry {
+ public:
+  enum class Namespaces {
+    OnDemand, ///< made when first used, as an embedded cluster wants
+    MustExist
+  };
+  struct Options {
+    Namespaces namespaces = Namespaces::OnDemand;
+    Admission admission = kubernetes_admission();
+  };
+
+  /// The store must outlive the registry.
+  Registry(Store& store, Rng rng) : Registry(store, rng, Options()) {}
+  Registry(Store& store, Rng rng, Options options);
+
+  Result<api::Object> get(const GroupKind& kind, const api::Key& key) const;
+  ObjectList list(const ListOptions& what) const { return store_->list(what); }
+  Result<std::unique_ptr<Subscription>> watch(const WatchOptions& options, Sink sink) {
+    return store_->watch(options, std::move(sink));
+  }
+
+  /// metadata.namespace "" of a namespaced kind means "default"; a resourceVersion in the object is
+  /// ignored.
+  Result<api::Object> create(const api::Object& object, TimePoint now);
+  Result<api::Object> update(const api::Object& object, Subresource subresource, TimePoint now);
+  Result<api::Object> patch(const GroupKind& kind, const api::Key& key,
+                            const api::json::value& merge_patch, Subresource subresource,
+                            TimePoint now);
+  /// The object as deletion left it: gone, or with deletionTimestamp set.
+  Result<api::Object> remove(const GroupKind& kind, const api::Key& key,
+                             const DeleteOptions& options, TimePoint now);
+  Result<api::Object> bind(const Binding& binding, TimePoint now);
+
+ private:
+  Result<void> check_namespace(const GroupKind& kind, const std::string& ns) const;
+  Result<void> make_namespace(const std::string& ns, TimePoint now);
+  Result<void> choose_name(const GroupKind& kind, api::json::object& meta, const std::string& ns);
+  Result<api::Object> replace(const api::Object& current, api::json::value document,
+                              Subresource subresource, TimePoint now);
+  Result<api::Object> erase(api::json::value last, const api::Object& current);
+  Check check_for(const AdmissionRequest& request) const;
+
+  Store* store_;
+  Rng rng_;
+  Options options_;
+};
+
+/// Writes what every cluster has from its first moment: the namespaces default, kube-system,
+/// kube-public and kube-node-lease and the two system priority classes. Harmless when they exist.
+Result<void> bootstrap(Registry& registry, TimePoint now);
+
+} // namespace berth::store

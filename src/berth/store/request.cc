@@ -1,0 +1,23 @@
+#include "berth/store/request.h"
+
+#include "berth/api/json.h"
+
+namespace berth::store {
+
+std::string_view node_of(const api::Object& object) {
+  const api::GroupVersionKind& gvk = object.gvk();
+  if (gvk.kind != kPods.kind || !gvk.group.empty()) {
+    return {};
+  }
+  return api::string_at(object.json(), "spec.nodeName");
+}
+
+bool covers(const ListOptions& what, const api::Object& object) {
+  const api::ObjectMeta& meta = object.meta();
+  return (what.ns.empty() || what.ns == meta.ns) && (!what.name || *what.name == meta.name) &&
+         (!what.node || *what.node == node_of(object)) &&
+         (what.labels.empty() || what.labels.matches(meta.labels)) &&
+         what.kind.kind == object.gvk().kind && what.kind.group == object.gvk().group;
+}
+
+} // namespace berth::store

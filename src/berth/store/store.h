@@ -1,0 +1,57 @@
+// A versioned key space: what etcd is to Kubernetes. One counter (the revision) orders every write
+// of every kind and becomes the written object's resourceVersion. No Kubernetes semantics here:
+// those are registry.h, over any Store.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include <boost/json/fwd.hpp>
+
+#include "berth/api/object.h"
+#include "berth/base/result.h"
+#include "berth/store/request.h"
+
+namespace berth::store {
+
+/// Receives a watch's events in order, within the write that causes them. Must not call the store.
+using Sink = std::function<void(const WatchEvent&)>;
+/// Looks at an object, complete with its resourceVersion, before it is written; an error stops the
+/// write.
+using Check = std::function<Result<void>(const api::Object&)>;
+
+/// Dropping it ends a watch. May outlive the store.
+class Subscription {
+ public:
+  virtual ~Subscription() = default;
+};
+
+/// Single-threaded. Objects handed out are immutable and shared.
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  /// Of the last write; starts at 1, so that 0 can mean "none".
+  virtual std::uint64_t revision() const = 0;
+  virtual std::optional<api::Object> get(const GroupKind& kind, const api::Key& key) const = 0;
+  /// Ordered by namespace, name, as of revision().
+  virtual ObjectList list(const ListOptions& what) const = 0;
+
+  /// Writes `document` (apiVersion, kind, metadata with name) and gives it the next revision.
+  /// `expected` is the resourceVersion of the version it replaces; 0: there must be none. Errors:
+  /// AlreadyExists, NotFound, Conflict, whatever `check` says; nothing is written then.
+  virtual Result<api::Object> put(api::json::value document, std::uint64_t expected,
+                                  const Check& check) = 0;
+  /// Removes the object whose last state `document` is; watches show it with the removal's
+  /// revision.
+  virtual Result<api::Object> erase(api::json::value document, std::uint64_t expected) = 0;
+
+  /// Events after `options.since`, at once as far as they are past, then as they come. An object
+  /// that starts (stops) being covered by `options.what` shows as Added (Deleted). Errors: Expired
+  /// when history does not reach back to `since`, Timeout when `since` is in the future.
+  virtual Result<std::unique_ptr<Subscription>> watch(const WatchOptions& options, Sink sink) = 0;
+};
+
+} // namespace berth::store
