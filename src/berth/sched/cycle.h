@@ -59,11 +59,14 @@ struct Decision {
 };
 
 enum class Explain { No, Table };
+/// Skip: nobody is preempted for this pod, e.g. since its group must fit as a whole first.
+enum class PostFilters { Run, Skip };
 enum class TieBreak { LowestIndex, Random };
 
 struct CycleOptions {
   Explain explain = Explain::No;
   TieBreak tie_break = TieBreak::LowestIndex;
+  PostFilters post_filter = PostFilters::Run;
   Rng* rng = nullptr; ///< needed for TieBreak::Random
   TimePoint now;      ///< stands in for a missing start time in preemption
 };

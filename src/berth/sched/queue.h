@@ -61,6 +61,9 @@ class Queue {
   /// Takes the best pod and puts it in flight: from active, else from backoff (rejected pods only,
   /// in order of expiry).
   std::optional<QueuedPod> pop(TimePoint now);
+  /// Takes this pod wherever it waits, whatever its backoff, and puts it in flight: a group is
+  /// decided with all its members. None if it is unknown, gated or in flight.
+  std::optional<QueuedPod> take(std::string_view uid, TimePoint now);
   /// The attempt succeeded: events are no longer remembered for it.
   void done(std::string_view uid);
   /// The attempt failed: replays what happened meanwhile, then parks the pod where it belongs. Ends
