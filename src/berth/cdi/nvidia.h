@@ -25,9 +25,16 @@ enum class DeviceNaming {
   IndexAndUuid, ///< 0, GPU-..., and `all`, as nvidia-ctk's default
 };
 
+/// What the spec says of NVIDIA_VISIBLE_DEVICES, which a legacy runtime hook would act on.
+enum class VisibleDevices {
+  Void,       ///< "void": the hook adds nothing behind CDI
+  FromPlugin, ///< nothing: the device plugin's list of UUIDs stands
+};
+
 struct NvidiaSpecOptions {
   std::string kind = "nvidia.com/gpu";
   DeviceNaming naming = DeviceNaming::IndexAndUuid;
+  VisibleDevices visible_devices = VisibleDevices::Void;
   std::string driver_version = "570.124.06";
   std::string library_dir = "/usr/lib/x86_64-linux-gnu";
   std::int64_t uvm_major = 510; ///< dynamic: /proc/devices says it
@@ -39,8 +46,7 @@ inline constexpr std::int64_t kNvidiaModesetMinor = 254;
 /// The kind the stock device plugin uses for its own spec file.
 inline constexpr std::string_view kDevicePluginKind = "k8s.device-plugin.nvidia.com/gpu";
 
-/// A valid spec for at least one GPU. Passing it through the plugin's env and this spec cannot
-/// disagree: the spec sets NVIDIA_VISIBLE_DEVICES=void so that no legacy hook adds GPUs behind it.
+/// A valid spec for at least one GPU.
 Spec nvidia_spec(std::span<const NvidiaGpu> gpus, const NvidiaSpecOptions& options);
 
 } // namespace berth::cdi

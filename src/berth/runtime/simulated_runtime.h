@@ -67,7 +67,7 @@ class SimulatedRuntime final : public Runtime {
   /// What each container of a pod sees, latest attempt of each, in order of creation.
   std::vector<ContainerFacts> facts(std::string_view pod_uid) const;
   /// The OCI spec of a container, nullptr if unknown.
-  const api::json::value* oci_spec(std::string_view container_id) const;
+  const api::json::object* oci_spec(std::string_view container_id) const;
   /// What runs now, by creation: for invariants.
   std::vector<ContainerStatus> running() const;
   /// When the next container ends by itself; TimePoint::max() if none will.

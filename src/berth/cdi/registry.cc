@@ -1,0 +1,61 @@
+#include "berth/cdi/registry.h"
+
+#include <set>
+#include <utility>
+
+namespace berth::cdi {
+
+Result<void> Registry::put(std::string_view file, int priority, Spec spec) {
+  BERTH_CHECK(validate(spec));
+  files_.insert_or_assign(std::string(file), File{priority, std::move(spec)});
+  return {};
+}
+
+void Registry::remove(std::string_view file) {
+  if (const auto it = files_.find(file); it != files_.end()) {
+    files_.erase(it);
+  }
+}
+
+void Registry::clear_dynamic() {
+  std::erase_if(files_, [](const auto& entry) { return entry.second.priority == kDynamic; });
+}
+
+Resolved Registry::find(std::string_view qualified) const {
+  const auto name = parse_qualified_name(qualified);
+  if (!name) {
+    return {};
+  }
+  Resolved best;
+  int best_priority = -1;
+  bool conflict = false;
+  for (const auto& [file, entry] : files_) {
+    if (entry.spec.kind != name->kind || entry.priority < best_priority) {
+      continue;
+    }
+    for (const Device& device : entry.spec.devices) {
+      if (device.name != name->device) {
+        continue;
+      }
+      conflict = best.device && entry.priority == best_priority;
+      best = {&entry.spec, &device};
+      best_priority = entry.priority;
+    }
+  }
+  return conflict ? Resolved{} : best;
+}
+
+std::vector<std::string> Registry::names() const {
+  std::set<std::string> names;
+  for (const auto& [file, entry] : files_) {
+    for (const Device& device : entry.spec.devices) {
+      std::string name = qualified_name(entry.spec.kind, device.name);
+      if (find(name).device) {
+        names.insert(std::move(name));
+      }
+    }
+  }
+  return {names.begin(), names.end()};
+}
+
+} // namespace berth::cdi

@@ -1,0 +1,459 @@
+#include "berth/runtime/simulated_runtime.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "berth/base/assert.h"
+#include "berth/base/rng.h"
+#include "berth/runtime/oci.h"
+#include "berth/runtime/pod_addresses.h"
+#include "berth/runtime/steering.h"
+
+namespace berth::runtime {
+namespace {
+
+constexpr int kKilled = 137;     // 128 + SIGKILL
+constexpr int kTerminated = 143; // 128 + SIGTERM
+constexpr int kLostWithMachine = 255;
+
+struct Container {
+  ContainerStatus status;
+  ContainerConfig config;
+  api::json::object oci;
+  Steering steering;
+  TimerId end_timer = 0;
+  TimePoint ends_at = TimePoint::max();
+  std::optional<TimePoint> killed_at; ///< SIGTERM was sent; SIGKILL follows then
+  std::vector<Done<void>> stop_waiters;
+};
+
+struct Sandbox {
+  SandboxStatus status;
+  SandboxConfig config;
+};
+
+} // namespace
+
+struct SimulatedRuntime::State : std::enable_shared_from_this<State> {
+  Loop* loop;
+  const cdi::Registry* cdi;
+  SimulatedRuntimeOptions options;
+  Rng rng;
+  PodAddresses addresses;
+  std::uint64_t boot = 1;
+  bool powered = true;
+  std::uint64_t next_serial = 1;
+  std::map<std::uint64_t, Sandbox> sandboxes;    // by creation
+  std::map<std::uint64_t, Container> containers; // by creation
+  std::map<std::string, std::uint64_t, std::less<>> serial_by_id;
+  std::uint64_t next_subscriber = 1;
+  std::map<std::uint64_t, std::function<void(const ContainerEvent&)>> subscribers;
+
+  State(Loop& on, const cdi::Registry& registry, SimulatedRuntimeOptions with)
+      : loop(&on), cdi(&registry), options(std::move(with)), rng(seed_of(options.machine)),
+        addresses(options.machine) {
+    if (!options.stat_device) {
+      options.stat_device = nvidia_device_number;
+    }
+  }
+
+  std::string new_id() {
+    return fmt::format("{:016x}{:016x}{:016x}{:016x}", rng.next(), rng.next(), rng.next(),
+                       rng.next());
+  }
+
+  template <class M> auto* find(M& map, std::string_view id) {
+    const auto serial = serial_by_id.find(id);
+    const auto it = serial == serial_by_id.end() ? map.end() : map.find(serial->second);
+    return it == map.end() ? nullptr : &it->second;
+  }
+  Container* container(std::string_view id) { return find(containers, id); }
+  Sandbox* sandbox(std::string_view id) { return find(sandboxes, id); }
+
+  // Runs the step after `takes`, unless the machine lost power meanwhile: then nobody is left to
+  // answer.
+  template <class F> void later(Duration takes, F step) {
+    loop->after(takes, [weak = weak_from_this(), during = boot, step = std::move(step)]() mutable {
+      const auto state = weak.lock();
+      if (state && state->powered && state->boot == during) {
+        step(*state);
+      }
+    });
+  }
+
+  // Calls done(answer) by a later task, or Unavailable at once when there is no power.
+  template <class T> void answer(Done<T> done, Result<T> result) {
+    loop->post([done = std::move(done), result = std::move(result)] { done(result); });
+  }
+
+  void emit(ContainerEvent::Type type, const ContainerStatus& status) {
+    for (const auto& entry : subscribers) {
+      loop->post([weak = weak_from_this(), id = entry.first, event = ContainerEvent{type, status}] {
+        const auto state = weak.lock();
+        if (state && state->subscribers.contains(id)) {
+          const auto on_event = state->subscribers.at(id);
+          on_event(event);
+        }
+      });
+    }
+  }
+
+  Result<SandboxStatus> add_sandbox(SandboxConfig config);
+  Result<std::string> add_container(const std::string& sandbox_id, ContainerConfig config);
+  Result<void> start(const std::string& id);
+  void schedule_end(Container& container, TimePoint at, int exit_code);
+  void end(Container& container, int exit_code, std::string reason);
+  void stop(Container& container, Duration grace, Done<void> done);
+  void stop_sandbox(Sandbox& sandbox);
+  void remove(std::string id);
+  std::vector<std::string> containers_in(const std::string& sandbox_id) const;
+};
+
+Result<SandboxStatus> SimulatedRuntime::State::add_sandbox(SandboxConfig config) {
+  const std::uint64_t serial = next_serial++;
+  Sandbox added{.config = std::move(config)};
+  SandboxStatus& status = added.status;
+  status.id = new_id();
+  status.name = added.config.name;
+  status.ns = added.config.ns;
+  status.uid = added.config.uid;
+  status.attempt = added.config.attempt;
+  status.created_at = loop->now();
+  status.labels = added.config.labels;
+  status.annotations = added.config.annotations;
+  if (!added.config.host_network) {
+    status.ip = addresses.take();
+  }
+  serial_by_id.emplace(status.id, serial);
+  return sandboxes.emplace(serial, std::move(added)).first->second.status;
+}
+
+Result<std::string> SimulatedRuntime::State::add_container(const std::string& sandbox_id,
+                                                           ContainerConfig config) {
+  const Sandbox* in = sandbox(sandbox_id);
+  if (!in) {
+    return fail(Code::NotFound, fmt::format("failed to find sandbox id \"{}\"", sandbox_id));
+  }
+  if (in->status.state != SandboxState::Ready) {
+    return fail(Code::Unavailable,
+                fmt::format("sandbox container \"{}\" is not running", sandbox_id));
+  }
+  BERTH_TRY(api::json::object oci,
+            make_oci_spec(config, in->config.name, *cdi, options.stat_device));
+  Container added;
+  added.config = std::move(config);
+  added.oci = std::move(oci);
+  const auto role = added.config.annotations.find(kContainerRoleAnnotation);
+  added.steering = steering_of(
+      in->config.annotations,
+      {.container = added.config.name,
+       .role = role == added.config.annotations.end() ? std::string_view() : role->second,
+       .number = added.config.attempt},
+      {options.default_run_for, options.init_runs_for, options.stop_takes});
+  ContainerStatus& status = added.status;
+  status.id = new_id();
+  status.sandbox_id = sandbox_id;
+  status.pod_uid = in->config.uid;
+  status.name = added.config.name;
+  status.attempt = added.config.attempt;
+  status.created_at = loop->now();
+  status.image = added.config.image;
+  status.image_id = fmt::format("simulated://{}", added.config.image);
+  status.labels = added.config.labels;
+  status.annotations = added.config.annotations;
+  const std::uint64_t serial = next_serial++;
+  serial_by_id.emplace(status.id, serial);
+  const ContainerStatus& kept = containers.emplace(serial, std::move(added)).first->second.status;
+  emit(ContainerEvent::Type::Created, kept);
+  return kept.id;
+}
+
+Result<void> SimulatedRuntime::State::start(const std::string& id) {
+  Container* starting = container(id);
+  if (!starting) {
+    return fail(Code::NotFound, fmt::format("failed to find container \"{}\"", id));
+  }
+  if (starting->status.state != ContainerState::Created) {
+    return fail(Code::Conflict, fmt::format("container \"{}\" is not in created state", id));
+  }
+  starting->status.state = ContainerState::Running;
+  starting->status.started_at = loop->now();
+  if (starting->steering.run_for != Duration::max()) {
+    schedule_end(*starting, loop->now() + starting->steering.run_for, starting->steering.exit_code);
+  }
+  emit(ContainerEvent::Type::Started, starting->status);
+  return {};
+}
+
+void SimulatedRuntime::State::schedule_end(Container& of, TimePoint at, int exit_code) {
+  loop->cancel(of.end_timer);
+  of.ends_at = at;
+  of.end_timer =
+      loop->after(at - loop->now(), [weak = weak_from_this(), id = of.status.id, exit_code] {
+        const auto state = weak.lock();
+        if (Container* ending = state ? state->container(id) : nullptr) {
+          ending->end_timer = 0;
+          state->end(*ending, exit_code, exit_code == 0 ? "Completed" : "Error");
+        }
+      });
+}
+
+void SimulatedRuntime::State::end(Container& of, int exit_code, std::string reason) {
+  loop->cancel(of.end_timer);
+  of.end_timer = 0;
+  of.ends_at = TimePoint::max();
+  of.status.state = ContainerState::Exited;
+  of.status.finished_at = loop->now();
+  of.status.exit_code = exit_code;
+  of.status.reason = std::move(reason);
+  for (Done<void>& waiter : of.stop_waiters) {
+    answer<void>(std::move(waiter), {});
+  }
+  of.stop_waiters.clear();
+  if (powered) {
+    emit(ContainerEvent::Type::Stopped, of.status);
+  }
+}
+
+void SimulatedRuntime::State::stop(Container& of, Duration grace, Done<void> done) {
+  if (of.status.state != ContainerState::Running) {
+    answer<void>(std::move(done), {});
+    return;
+  }
+  of.stop_waiters.push_back(std::move(done));
+  const TimePoint now = loop->now();
+  const TimePoint kill_at = now + std::max(grace, Duration());
+  if (of.killed_at && *of.killed_at <= kill_at) {
+    return;
+  }
+  const bool first = !of.killed_at;
+  of.killed_at = kill_at;
+  // A container that was going to end before either signal does, ends as it would have.
+  const Duration takes = of.steering.stop_takes;
+  if (first && takes <= grace && grace > Duration() && now + takes < of.ends_at) {
+    schedule_end(of, now + takes, kTerminated);
+  } else if (kill_at < of.ends_at) {
+    schedule_end(of, kill_at, kKilled);
+  }
+}
+
+std::vector<std::string>
+SimulatedRuntime::State::containers_in(const std::string& sandbox_id) const {
+  std::vector<std::string> ids;
+  for (const auto& [serial, each] : containers) {
+    if (each.status.sandbox_id == sandbox_id) {
+      ids.push_back(each.status.id);
+    }
+  }
+  return ids;
+}
+
+void SimulatedRuntime::State::stop_sandbox(Sandbox& of) {
+  for (const std::string& id : containers_in(of.status.id)) {
+    if (Container* each = container(id); each->status.state == ContainerState::Running) {
+      end(*each, kKilled, "Error");
+    }
+  }
+  if (of.status.state == SandboxState::Ready) {
+    of.status.state = SandboxState::NotReady;
+    addresses.give_back(of.status.ip);
+  }
+}
+
+void SimulatedRuntime::State::remove(std::string id) {
+  Container* each = container(id);
+  if (!each) {
+    return;
+  }
+  if (each->status.state == ContainerState::Running) {
+    end(*each, kKilled, "Error");
+  }
+  emit(ContainerEvent::Type::Deleted, each->status);
+  containers.erase(serial_by_id.find(id)->second);
+  serial_by_id.erase(id);
+}
+
+SimulatedRuntime::SimulatedRuntime(Loop& loop, const cdi::Registry& cdi,
+                                   SimulatedRuntimeOptions options)
+    : state_(std::make_shared<State>(loop, cdi, std::move(options))) {}
+
+SimulatedRuntime::~SimulatedRuntime() {
+  for (auto& [serial, container] : state_->containers) {
+    state_->loop->cancel(container.end_timer);
+  }
+}
+
+std::string SimulatedRuntime::boot_id() const {
+  return fmt::format("{}-boot-{}", state_->options.machine, state_->boot);
+}
+
+void SimulatedRuntime::run_pod_sandbox(SandboxConfig config, Done<SandboxStatus> done) {
+  state_->later(state_->options.sandbox_takes,
+                [config = std::move(config), done = std::move(done)](State& state) mutable {
+                  done(state.add_sandbox(std::move(config)));
+                });
+}
+
+void SimulatedRuntime::stop_pod_sandbox(const std::string& id, Done<void> done) {
+  state_->later(Duration(), [id, done = std::move(done)](State& state) {
+    if (Sandbox* sandbox = state.sandbox(id)) {
+      state.stop_sandbox(*sandbox);
+    }
+    done({});
+  });
+}
+
+void SimulatedRuntime::remove_pod_sandbox(const std::string& id, Done<void> done) {
+  state_->later(Duration(), [id, done = std::move(done)](State& state) {
+    if (Sandbox* sandbox = state.sandbox(id)) {
+      state.stop_sandbox(*sandbox);
+      for (const std::string& container : state.containers_in(id)) {
+        state.remove(container);
+      }
+      state.sandboxes.erase(state.serial_by_id.find(id)->second);
+      state.serial_by_id.erase(id);
+    }
+    done({});
+  });
+}
+
+void SimulatedRuntime::create_container(const std::string& sandbox_id, ContainerConfig config,
+                                        Done<std::string> done) {
+  state_->later(state_->options.create_takes, [sandbox_id, config = std::move(config),
+                                               done = std::move(done)](State& state) mutable {
+    done(state.add_container(sandbox_id, std::move(config)));
+  });
+}
+
+void SimulatedRuntime::start_container(const std::string& id, Done<void> done) {
+  state_->later(state_->options.start_takes,
+                [id, done = std::move(done)](State& state) { done(state.start(id)); });
+}
+
+void SimulatedRuntime::stop_container(const std::string& id, Duration grace, Done<void> done) {
+  state_->later(Duration(), [id, grace, done = std::move(done)](State& state) mutable {
+    if (Container* container = state.container(id)) {
+      state.stop(*container, grace, std::move(done));
+    } else {
+      done({});
+    }
+  });
+}
+
+void SimulatedRuntime::remove_container(const std::string& id, Done<void> done) {
+  state_->later(Duration(), [id, done = std::move(done)](State& state) {
+    state.remove(id);
+    done({});
+  });
+}
+
+void SimulatedRuntime::list(Done<Listing> done) {
+  state_->later(Duration(), [done = std::move(done)](State& state) {
+    Listing listing;
+    for (const auto& [serial, sandbox] : state.sandboxes) {
+      listing.sandboxes.push_back(sandbox.status);
+    }
+    for (const auto& [serial, container] : state.containers) {
+      listing.containers.push_back(container.status);
+    }
+    done(std::move(listing));
+  });
+}
+
+void SimulatedRuntime::container_status(const std::string& id, Done<ContainerStatus> done) {
+  state_->later(Duration(), [id, done = std::move(done)](State& state) {
+    const Container* container = state.container(id);
+    if (!container) {
+      done(fail(Code::NotFound, fmt::format("failed to find container \"{}\"", id)));
+      return;
+    }
+    done(container->status);
+  });
+}
+
+std::unique_ptr<EventStream>
+SimulatedRuntime::events(std::function<void(const ContainerEvent&)> on_event) {
+  class Handle final : public EventStream {
+   public:
+    Handle(std::weak_ptr<State> state, std::uint64_t id) : state_(std::move(state)), id_(id) {}
+    ~Handle() override {
+      if (const auto state = state_.lock()) {
+        state->subscribers.erase(id_);
+      }
+    }
+
+   private:
+    std::weak_ptr<State> state_;
+    std::uint64_t id_;
+  };
+  const std::uint64_t id = state_->next_subscriber++;
+  state_->subscribers.emplace(id, std::move(on_event));
+  return std::make_unique<Handle>(state_, id);
+}
+
+void SimulatedRuntime::power_off() {
+  state_->powered = false;
+  for (auto& [serial, container] : state_->containers) {
+    container.stop_waiters.clear();
+    if (container.status.state != ContainerState::Exited) {
+      state_->end(container, kLostWithMachine, "Unknown");
+    }
+  }
+  for (auto& [serial, sandbox] : state_->sandboxes) {
+    state_->stop_sandbox(sandbox);
+  }
+}
+
+void SimulatedRuntime::power_on() {
+  if (!state_->powered) {
+    state_->powered = true;
+    ++state_->boot;
+  }
+}
+
+std::vector<ContainerFacts> SimulatedRuntime::facts(std::string_view pod_uid) const {
+  std::vector<ContainerFacts> facts;
+  for (const auto& [serial, container] : state_->containers) {
+    if (container.status.pod_uid != pod_uid) {
+      continue;
+    }
+    ContainerFacts fact = facts_of(container.oci, container.config);
+    const auto earlier = std::ranges::find(facts, fact.container, &ContainerFacts::container);
+    if (earlier == facts.end()) {
+      facts.push_back(std::move(fact));
+    } else {
+      *earlier = std::move(fact);
+    }
+  }
+  return facts;
+}
+
+const api::json::object* SimulatedRuntime::oci_spec(std::string_view container_id) const {
+  const Container* container = state_->container(container_id);
+  return container ? &container->oci : nullptr;
+}
+
+std::vector<ContainerStatus> SimulatedRuntime::running() const {
+  std::vector<ContainerStatus> running;
+  for (const auto& [serial, container] : state_->containers) {
+    if (container.status.state == ContainerState::Running) {
+      running.push_back(container.status);
+    }
+  }
+  return running;
+}
+
+TimePoint SimulatedRuntime::next_end() const {
+  TimePoint next = TimePoint::max();
+  for (const auto& [serial, container] : state_->containers) {
+    next = std::min(next, container.ends_at);
+  }
+  return next;
+}
+
+} // namespace berth::runtime
