@@ -2,6 +2,7 @@
 // directories, stdin.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,16 @@ namespace berth::api {
 struct Manifest {
   Object object;
   Where where; ///< file and line of the document or List item
+
+  /// The place of a field of the object, e.g. "spec.containers[0].image", in the file: line and
+  /// column of the value, or of the nearest parent that the file has.
+  Where locate(std::string_view field_path) const;
+  /// The same error, its place completed by file, line and column if it names a field of this
+  /// object.
+  Error locate(Error error) const;
+
+  std::shared_ptr<const PositionMap> positions; ///< of the whole document
+  std::string pointer; ///< of the object in its document, "" or e.g. "/items/3"
 };
 
 /// Reads every object of a text. `kind: List` (and any kind ending in "List" with items) is opened.

@@ -41,6 +41,9 @@ void decode(const Field& in, ObjectMeta& out) {
 }
 
 struct Object::Rep {
+  Rep(GroupVersionKind k, ObjectMeta m, json::value d)
+      : gvk(std::move(k)), meta(std::move(m)), document(std::move(d)) {}
+
   GroupVersionKind gvk;
   ObjectMeta meta;
   json::value document;
@@ -71,14 +74,13 @@ Result<Object> Object::from_json(json::value document) {
                      fmt::format("a Kubernetes object needs {}", name));
     }
   }
-  auto rep = std::make_shared<Rep>();
-  root.read("metadata", rep->meta);
+  ObjectMeta meta;
+  root.read("metadata", meta);
   if (failure) {
     return tl::unexpected(*std::move(failure));
   }
-  rep->gvk = make_gvk(api_version, kind);
-  rep->document = std::move(document);
-  return Object(std::move(rep));
+  // The document moves in by construction: by assignment it would be copied into other storage.
+  return Object(std::make_shared<Rep>(make_gvk(api_version, kind), std::move(meta), std::move(document)));
 }
 
 Result<Object> Object::parse(std::string bytes) {
