@@ -1,0 +1,19 @@
+// One function a command: its table. The list of them is commands() in commands.cc.
+#pragma once
+
+#include "berth/cli/command.h"
+
+namespace berth::cli {
+
+Command run_command_table();
+Command golden_command_table();
+Command hardware_list_command_table();
+Command hardware_show_command_table();
+Command completion_command_table();
+Command version_command_table();
+Command help_command_table();
+
+/// `berth help [COMMAND]`; lives in app.cc beside the search for commands.
+int show_help(const Invocation& invocation);
+
+} // namespace berth::cli
