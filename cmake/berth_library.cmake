@@ -84,5 +84,12 @@ function(berth_program)
     add_executable(berth ${CMAKE_SOURCE_DIR}/src/main.cc)
     target_link_libraries(berth PRIVATE berth_cli)
     target_precompile_headers(berth REUSE_FROM berth_pch)
+    # The commit changes without a configure, so it is asked for at every build.
+    add_custom_target(berth_version
+      COMMAND ${CMAKE_COMMAND} -DOUT=${CMAKE_BINARY_DIR}/gen/version/berth_version.h -DSOURCE=${CMAKE_SOURCE_DIR}
+              -DVERSION=${PROJECT_VERSION} -P ${CMAKE_SOURCE_DIR}/cmake/version.cmake
+      BYPRODUCTS ${CMAKE_BINARY_DIR}/gen/version/berth_version.h VERBATIM)
+    add_dependencies(berth berth_version)
+    target_include_directories(berth PRIVATE ${CMAKE_BINARY_DIR}/gen/version)
   endif()
 endfunction()

@@ -44,7 +44,8 @@ Found find_command(std::span<const std::string> words) {
 std::vector<std::string_view> subcommands_of(std::string_view first) {
   std::vector<std::string_view> out;
   for (const Command& command : commands()) {
-    if (command.name.starts_with(first) && command.name.size() > first.size() && command.name[first.size()] == ' ') {
+    if (command.name.starts_with(first) && command.name.size() > first.size() &&
+        command.name[first.size()] == ' ') {
       out.push_back(command.name.substr(first.size() + 1));
     }
   }
@@ -65,7 +66,8 @@ int unknown_command(std::span<const std::string> words, Terminal& terminal) {
   } else {
     what = fmt::format("unknown command \"{} {}\"", words[0], words[1]);
   }
-  const std::string_view near = nearest(subs.empty() || words.size() == 1 ? words[0] : words[1], names);
+  const std::string_view near =
+      nearest(subs.empty() || words.size() == 1 ? words[0] : words[1], names);
   if (!near.empty() && what.starts_with("unknown")) {
     what += fmt::format(", did you mean \"{}{}\"?", subs.empty() ? "" : words[0] + " ", near);
   }
@@ -91,7 +93,8 @@ int run_command(const Command& command, std::span<const std::string> words, Term
                 const Environment& env) {
   const auto values = parse_command_line(command, words);
   if (!values) {
-    terminal.error(values.error().message, fmt::format("{} {} --help", terminal.program, command.name));
+    terminal.error(values.error().message,
+                   fmt::format("{} {} --help", terminal.program, command.name));
     return kUsage;
   }
   apply_shared(*values, terminal, env);
@@ -122,7 +125,8 @@ int show_help(const Invocation& invocation) {
   }
   for (std::size_t i = 0; i < subs.size(); ++i) {
     const std::vector<std::string> name = {words[0], std::string(subs[i])};
-    *terminal.out.to << (i == 0 ? "" : "\n") << render_help(*find_command(name).command, help_style(terminal));
+    *terminal.out.to << (i == 0 ? "" : "\n")
+                     << render_help(*find_command(name).command, help_style(terminal));
   }
   return kDone;
 }

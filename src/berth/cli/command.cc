@@ -2,7 +2,9 @@
 
 namespace berth::cli {
 
-bool Values::has(std::string_view flag) const { return flags.contains(flag); }
+bool Values::has(std::string_view flag) const {
+  return flags.contains(flag);
+}
 
 std::string Values::get(std::string_view flag, std::string_view fallback) const {
   const auto it = flags.find(flag);
@@ -19,7 +21,8 @@ const std::vector<Flag>& shared_flags() {
   static const std::vector<Flag> kShared = {
       {.name = "--color",
        .value = "WHEN",
-       .help = "colour the output: auto colours on a terminal unless NO_COLOR, CLICOLOR=0 or TERM=dumb is set",
+       .help = "colour the output: auto colours on a terminal unless NO_COLOR, CLICOLOR=0 or "
+               "TERM=dumb is set",
        .group = "EVERYWHERE",
        .fallback = "auto",
        .choices = {"auto", "always", "never"},

@@ -1,5 +1,6 @@
-// A command as data: its flags, arguments, examples and exit codes. Parsing (parse.h), --help (help.h), completion
-// (completion.h) and validation all follow from these tables, so none of them can disagree.
+// A command as data: its flags, arguments, examples and exit codes. Parsing (parse.h), --help
+// (help.h), completion (completion.h) and validation all follow from these tables, so none of them
+// can disagree.
 #pragma once
 
 #include <iosfwd>
@@ -18,11 +19,11 @@ enum class Offers { Nothing, Files, Directories, Platforms, NodeGroups, Commands
 struct Flag {
   enum class Times { Once, Many };
 
-  std::string_view name;        ///< "--nodes"
-  char letter = 0;              ///< 'n' for -n; 0: none
-  std::string_view value = {};  ///< "PLATFORM:COUNT"; empty: a switch
-  std::string_view help = {};   ///< one or more sentences, lower case
-  std::string_view group = {};  ///< heading in --help
+  std::string_view name;          ///< "--nodes"
+  char letter = 0;                ///< 'n' for -n; 0: none
+  std::string_view value = {};    ///< "PLATFORM:COUNT"; empty: a switch
+  std::string_view help = {};     ///< one or more sentences, lower case
+  std::string_view group = {};    ///< heading in --help
   std::string_view fallback = {}; ///< shown as the default, and returned by Values::get
   Times times = Times::Once;
   std::vector<std::string_view> choices = {}; ///< the only values allowed, if any
@@ -51,7 +52,8 @@ struct ExitCode {
 
 /// A parsed command line.
 struct Values {
-  std::map<std::string, std::vector<std::string>, std::less<>> flags; ///< by "--name"; a switch has empty texts
+  std::map<std::string, std::vector<std::string>, std::less<>>
+      flags; ///< by "--name"; a switch has empty texts
   std::vector<std::string> arguments;
 
   bool has(std::string_view flag) const;
@@ -74,7 +76,7 @@ inline constexpr int kDoesNotFit = 3;
 struct Command {
   std::string_view name; ///< "run", "hardware show"
   std::string_view summary;
-  std::vector<std::string_view> synopsis; ///< after the program's and command's name
+  std::vector<std::string_view> synopsis;    ///< after the program's and command's name
   std::vector<std::string_view> description; ///< paragraphs
   std::vector<Argument> arguments = {};
   std::vector<Flag> flags = {};

@@ -68,7 +68,8 @@ std::string bash_words(Offers offers, const std::vector<std::string_view>& choic
   case Offers::Directories:
     return "_berth_files d";
   case Offers::NodeGroups:
-    return fmt::format("compopt -o nospace 2>/dev/null; _berth_words \"{}\"", words_for(offers, choices));
+    return fmt::format("compopt -o nospace 2>/dev/null; _berth_words \"{}\"",
+                       words_for(offers, choices));
   case Offers::Nothing:
   case Offers::Platforms:
   case Offers::Commands:
@@ -91,12 +92,14 @@ std::string bash_command(const Command& command) {
   for (const Flag& flag : flags_of(command)) {
     flags += fmt::format("{}{}", flags.empty() ? "" : " ", flag.name);
     if (!flag.value.empty()) {
-      out += fmt::format("    {}) {}; return ;;\n", patterns_of(flag), bash_words(flag.offers, flag.choices));
+      out += fmt::format("    {}) {}; return ;;\n", patterns_of(flag),
+                         bash_words(flag.offers, flag.choices));
     }
   }
   out += fmt::format("  esac\n  case \"$cur\" in\n    -*) _berth_words \"{}\" ;;\n", flags);
   if (!command.arguments.empty()) {
-    out += fmt::format("    *) {} ;;\n", bash_words(command.arguments[0].offers, command.arguments[0].choices));
+    out += fmt::format("    *) {} ;;\n",
+                       bash_words(command.arguments[0].offers, command.arguments[0].choices));
   }
   return out + "  esac\n}\n";
 }
@@ -137,9 +140,9 @@ std::string zsh_action(Offers offers, const std::vector<std::string_view>& choic
 std::string zsh_flag(const Flag& flag) {
   const std::string many = flag.times == Flag::Times::Many ? "*" : "";
   const std::string text = escaped_for_zsh(flag.help);
-  const std::string value =
-      flag.value.empty() ? ""
-                         : fmt::format(":{}:{}", escaped_for_zsh(flag.value), zsh_action(flag.offers, flag.choices));
+  const std::string value = flag.value.empty() ? ""
+                                               : fmt::format(":{}:{}", escaped_for_zsh(flag.value),
+                                                             zsh_action(flag.offers, flag.choices));
   std::string out = fmt::format(" \\\n    '{}{}[{}]{}'", many, flag.name, text, value);
   if (flag.letter != 0) {
     out += fmt::format(" \\\n    '{}-{}[{}]{}'", many, flag.letter, text, value);
@@ -190,13 +193,14 @@ std::string fish_condition(std::string_view name) {
   if (blank == std::string_view::npos) {
     return fmt::format("'__fish_seen_subcommand_from {}'", name);
   }
-  return fmt::format("'__fish_seen_subcommand_from {}; and __fish_seen_subcommand_from {}'", name.substr(0, blank),
-                     name.substr(blank + 1));
+  return fmt::format("'__fish_seen_subcommand_from {}; and __fish_seen_subcommand_from {}'",
+                     name.substr(0, blank), name.substr(blank + 1));
 }
 
 // Shell code, one arm a first word; commands of two words choose by the second.
-std::string by_first_word(const std::function<std::string(const Command&)>& one,
-                          const std::function<std::string(std::string_view, const std::vector<std::string>&)>& group) {
+std::string by_first_word(
+    const std::function<std::string(const Command&)>& one,
+    const std::function<std::string(std::string_view, const std::vector<std::string>&)>& group) {
   std::string out;
   for (const std::string& first : first_words()) {
     const auto seconds = second_words(first);
@@ -234,9 +238,10 @@ _berth_files() {
   out += by_first_word(
       [](const Command& c) { return fmt::format("    {}) _berth_{} ;;\n", c.name, c.name); },
       [](std::string_view first, const std::vector<std::string>& seconds) {
-        std::string arm = fmt::format("    {}) if [ \"$COMP_CWORD\" -eq 2 ]; then _berth_words \"{}\"; else\n"
-                                      "        case \"${{COMP_WORDS[2]}}\" in\n",
-                                      first, fmt::join(seconds, " "));
+        std::string arm =
+            fmt::format("    {}) if [ \"$COMP_CWORD\" -eq 2 ]; then _berth_words \"{}\"; else\n"
+                        "        case \"${{COMP_WORDS[2]}}\" in\n",
+                        first, fmt::join(seconds, " "));
         for (const std::string& second : seconds) {
           arm += fmt::format("          {}) _berth_{}_{} ;;\n", second, first, second);
         }
@@ -246,7 +251,8 @@ _berth_files() {
 }
 
 std::string zsh_completion() {
-  std::string out = "#compdef berth\n_berth() {\n  if (( CURRENT == 2 )); then\n    local -a words_of=(";
+  std::string out =
+      "#compdef berth\n_berth() {\n  if (( CURRENT == 2 )); then\n    local -a words_of=(";
   for (const std::string& first : first_words()) {
     const auto command = std::ranges::find(commands(), first, &Command::name);
     const std::string_view summary = command == commands().end() ? "" : command->summary;
@@ -254,20 +260,23 @@ std::string zsh_completion() {
   }
   out += "\n    )\n    _describe command words_of\n    return\n  fi\n  local first=$words[2]\n"
          "  (( CURRENT -= 1 )); shift words\n  case $first in\n";
-  out += by_first_word([](const Command& c) { return fmt::format("  {})\n    {} ;;\n", c.name, zsh_command(c)); },
-                       [](std::string_view first, const std::vector<std::string>& seconds) {
-                         std::string arm = fmt::format("  {})\n    if (( CURRENT == 2 )); then compadd {}; return; fi\n"
-                                                       "    local second=$words[2]\n"
-                                                       "    (( CURRENT -= 1 )); shift words\n    case $second in\n",
-                                                       first, fmt::join(seconds, " "));
-                         for (const std::string& second : seconds) {
-                           const std::string name = fmt::format("{} {}", first, second);
-                           const auto command = std::ranges::find(commands(), name, &Command::name);
-                           arm += fmt::format("    {})\n    {} ;;\n", second, zsh_command(*command));
-                         }
-                         return arm + "    esac ;;\n";
-                       });
-  return out + "  esac\n}\nif [ \"$funcstack[1]\" = _berth ]; then _berth \"$@\"; else compdef _berth berth; fi\n";
+  out += by_first_word(
+      [](const Command& c) { return fmt::format("  {})\n    {} ;;\n", c.name, zsh_command(c)); },
+      [](std::string_view first, const std::vector<std::string>& seconds) {
+        std::string arm =
+            fmt::format("  {})\n    if (( CURRENT == 2 )); then compadd {}; return; fi\n"
+                        "    local second=$words[2]\n"
+                        "    (( CURRENT -= 1 )); shift words\n    case $second in\n",
+                        first, fmt::join(seconds, " "));
+        for (const std::string& second : seconds) {
+          const std::string name = fmt::format("{} {}", first, second);
+          const auto command = std::ranges::find(commands(), name, &Command::name);
+          arm += fmt::format("    {})\n    {} ;;\n", second, zsh_command(*command));
+        }
+        return arm + "    esac ;;\n";
+      });
+  return out + "  esac\n}\nif [ \"$funcstack[1]\" = _berth ]; then _berth \"$@\"; else compdef "
+               "_berth berth; fi\n";
 }
 
 std::string fish_completion() {
@@ -275,9 +284,11 @@ std::string fish_completion() {
   for (const std::string& first : first_words()) {
     const auto command = std::ranges::find(commands(), first, &Command::name);
     const std::string_view summary = command == commands().end() ? "" : command->summary;
-    out += fmt::format("complete -c berth -n __fish_use_subcommand -a {} -d {}\n", first, quoted_for_fish(summary));
+    out += fmt::format("complete -c berth -n __fish_use_subcommand -a {} -d {}\n", first,
+                       quoted_for_fish(summary));
     if (const auto seconds = second_words(first); !seconds.empty()) {
-      out += fmt::format("complete -c berth -n '__fish_seen_subcommand_from {0}; and not __fish_seen_subcommand_from "
+      out += fmt::format("complete -c berth -n '__fish_seen_subcommand_from {0}; and not "
+                         "__fish_seen_subcommand_from "
                          "{1}' -a '{1}'\n",
                          first, fmt::join(seconds, " "));
     }
@@ -292,7 +303,8 @@ std::string fish_completion() {
     }
     if (!command.arguments.empty()) {
       const Argument& argument = command.arguments[0];
-      out += fmt::format("complete -c berth -n {}{}\n", condition, fish_values(argument.offers, argument.choices));
+      out += fmt::format("complete -c berth -n {}{}\n", condition,
+                         fish_values(argument.offers, argument.choices));
     }
   }
   return out;

@@ -1,4 +1,5 @@
-// Shell completion from the command tables. The scripts are complete in themselves: they do not call berth.
+// Shell completion from the command tables. The scripts are complete in themselves: they do not
+// call berth.
 #pragma once
 
 #include <string>

@@ -47,8 +47,10 @@ std::string right_of(const Flag& flag) {
   return out;
 }
 
-// Two columns: terms on the left, wrapped text on the right; a term that is too wide gets its own line.
-std::string definition(std::string_view term, std::string_view text, std::size_t left, const HelpStyle& style) {
+// Two columns: terms on the left, wrapped text on the right; a term that is too wide gets its own
+// line.
+std::string definition(std::string_view term, std::string_view text, std::size_t left,
+                       const HelpStyle& style) {
   const std::size_t indent = kIndent.size() + left + kIndent.size();
   const auto lines = report::wrap(text, style.width > indent + 20 ? style.width - indent : 20);
   const std::size_t width = report::display_width(term);
@@ -142,13 +144,15 @@ std::string render_help(const Command& command, const HelpStyle& style) {
       out += paragraph(command.description[i], kIndent, style);
     }
   }
-  return out + arguments_section(command, style) + flags_section(command, style) + tail_sections(command, style);
+  return out + arguments_section(command, style) + flags_section(command, style) +
+         tail_sections(command, style);
 }
 
 std::string render_overview(const HelpStyle& style) {
-  std::string out = paragraph("Berth takes an AI workload from a manifest to a container that sees its GPUs, and says at "
-                              "every step which node, which GPUs, and why not.",
-                              "", style);
+  std::string out = paragraph(
+      "Berth takes an AI workload from a manifest to a container that sees its GPUs, and says at "
+      "every step which node, which GPUs, and why not.",
+      "", style);
   out += heading("USAGE", style);
   out += fmt::format("{}{} COMMAND [FLAGS]\n", kIndent, style.program);
   out += heading("COMMANDS", style);
@@ -160,7 +164,8 @@ std::string render_overview(const HelpStyle& style) {
     out += definition(command.name, command.summary, left, style);
   }
   out += heading("START HERE", style);
-  out += fmt::format("{}{} run -f examples/ --nodes dgx-h100:4 --nodes l40s-pcie-8:2\n", kIndent, style.program);
+  out += fmt::format("{}{} run -f examples/ --nodes dgx-h100:4 --nodes l40s-pcie-8:2\n", kIndent,
+                     style.program);
   out += fmt::format("{}{} help run\n", kIndent, style.program);
   return out;
 }

@@ -1,4 +1,5 @@
-// --help as a manual page would read, and the overview that `berth` alone prints; both from the command tables.
+// --help as a manual page would read, and the overview that `berth` alone prints; both from the
+// command tables.
 #pragma once
 
 #include <string>

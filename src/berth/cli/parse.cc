@@ -38,8 +38,9 @@ tl::unexpected<Error> unknown_flag(std::string_view word, const std::vector<Flag
     names.push_back(flag.name);
   }
   const std::string_view near = name.starts_with("--") ? nearest(name, names) : "";
-  return fail(Code::BadRequest, near.empty() ? fmt::format("unknown flag {}", name)
-                                             : fmt::format("unknown flag {}, did you mean {}?", name, near));
+  return fail(Code::BadRequest, near.empty()
+                                    ? fmt::format("unknown flag {}", name)
+                                    : fmt::format("unknown flag {}, did you mean {}?", name, near));
 }
 
 Result<void> check_choice(std::string_view what, std::string_view value,
@@ -47,7 +48,8 @@ Result<void> check_choice(std::string_view what, std::string_view value,
   if (choices.empty() || std::ranges::find(choices, value) != choices.end()) {
     return {};
   }
-  return fail(Code::BadRequest, fmt::format("{}: want {}, got \"{}\"", what, joined(choices), value));
+  return fail(Code::BadRequest,
+              fmt::format("{}: want {}, got \"{}\"", what, joined(choices), value));
 }
 
 Result<void> check_arguments(const Command& command, const std::vector<std::string>& given) {
@@ -58,7 +60,8 @@ Result<void> check_arguments(const Command& command, const std::vector<std::stri
     most = argument.need == Argument::Need::OneOrMore ? SIZE_MAX : most;
   }
   if (given.size() < least) {
-    return fail(Code::BadRequest, fmt::format("{} is missing", command.arguments[given.size()].name));
+    return fail(Code::BadRequest,
+                fmt::format("{} is missing", command.arguments[given.size()].name));
   }
   if (given.size() > most) {
     return fail(Code::BadRequest, fmt::format("unexpected argument \"{}\"", given[most]));
@@ -73,10 +76,11 @@ Result<void> check_arguments(const Command& command, const std::vector<std::stri
 tl::unexpected<Error> in_our_words(const CLI::Error& error, const std::vector<Flag>& flags) {
   const std::string text = error.what();
   for (const Flag& flag : flags) {
-    if (text.starts_with(fmt::format("{}:", flag.name)) || text.starts_with(fmt::format("-{}:", flag.letter))) {
-      return fail(Code::BadRequest, flag.value.empty()
-                                        ? fmt::format("{} takes no value", flag.name)
-                                        : fmt::format("{} needs a value: {}", flag.name, flag.value));
+    if (text.starts_with(fmt::format("{}:", flag.name)) ||
+        text.starts_with(fmt::format("-{}:", flag.letter))) {
+      return fail(Code::BadRequest,
+                  flag.value.empty() ? fmt::format("{} takes no value", flag.name)
+                                     : fmt::format("{} needs a value: {}", flag.name, flag.value));
     }
   }
   return fail(Code::BadRequest, text);
@@ -92,7 +96,8 @@ struct Reader {
     app.set_help_flag();
     app.allow_extras();
     for (const Flag& flag : flags) {
-      options.emplace_back(&flag, flag.value.empty() ? app.add_flag(spelled(flag)) : add_valued(flag));
+      options.emplace_back(&flag,
+                           flag.value.empty() ? app.add_flag(spelled(flag)) : add_valued(flag));
     }
     if (!command.arguments.empty()) {
       app.add_option("arguments", arguments);
@@ -140,7 +145,8 @@ Result<Values> parse_command_line(const Command& command, std::span<const std::s
     return values;
   }
   for (const Flag& flag : flags) {
-    for (const std::string& text : flag.value.empty() ? std::vector<std::string>() : values.all(flag.name)) {
+    for (const std::string& text :
+         flag.value.empty() ? std::vector<std::string>() : values.all(flag.name)) {
       BERTH_CHECK(check_choice(flag.name, text, flag.choices));
     }
   }

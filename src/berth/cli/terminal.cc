@@ -16,7 +16,8 @@ namespace {
 std::optional<std::size_t> width_of(int fd, const Environment& env) {
   if (const auto columns = env("COLUMNS")) {
     std::size_t n = 0;
-    const auto [end, problem] = std::from_chars(columns->data(), columns->data() + columns->size(), n);
+    const auto [end, problem] =
+        std::from_chars(columns->data(), columns->data() + columns->size(), n);
     if (problem == std::errc() && end == columns->data() + columns->size() && n >= 20) {
       return n;
     }

@@ -1,4 +1,5 @@
-// Where a command's words go, and what the other side can show. Handed in, so that tests need no terminal.
+// Where a command's words go, and what the other side can show. Handed in, so that tests need no
+// terminal.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +22,8 @@ struct Stream {
 };
 
 struct Terminal {
-  Stream out; ///< results
-  Stream err; ///< progress, notes, warnings, errors
+  Stream out;                    ///< results
+  Stream err;                    ///< progress, notes, warnings, errors
   std::string program = "berth"; ///< as help names it: "kubectl berth" when installed as a plugin
   std::string version = "berth"; ///< "berth 0.1.0 (commit 1a2b3c4d5e6f)"
 
@@ -37,7 +38,8 @@ enum class ColorChoice { Auto, Always, Never };
 /// Reads an environment variable; nullopt if unset.
 using Environment = std::function<std::optional<std::string>(const char*)>;
 
-/// Auto: only on a terminal, and not with NO_COLOR set, CLICOLOR=0 or TERM=dumb; CLICOLOR_FORCE colours pipes too.
+/// Auto: only on a terminal, and not with NO_COLOR set, CLICOLOR=0 or TERM=dumb; CLICOLOR_FORCE
+/// colours pipes too.
 report::ColorUse decide_color(ColorChoice choice, bool tty, const Environment& env);
 
 /// The process's own streams. Width: COLUMNS, else what the terminal says, else 80.

@@ -31,15 +31,18 @@ Command completion_command_table() {
   return {.name = "completion",
           .summary = "print a shell's completion script",
           .synopsis = {"SHELL"},
-          .description = {"Completes commands, flags, the values that a flag allows, platforms and files. Load it once, "
+          .description = {"Completes commands, flags, the values that a flag allows, platforms and "
+                          "files. Load it once, "
                           "or in every new shell."},
           .arguments = {{.name = "SHELL",
                          .help = "bash, zsh or fish",
                          .choices = {"bash", "zsh", "fish"},
                          .offers = Offers::Choices}},
-          .examples = {{"this bash session", "completion bash > ~/.berth-completion && source ~/.berth-completion"},
+          .examples = {{"this bash session",
+                        "completion bash > ~/.berth-completion && source ~/.berth-completion"},
                        {"every zsh session", "completion zsh > \"${fpath[1]}/_berth\""},
-                       {"every fish session", "completion fish > ~/.config/fish/completions/berth.fish"}},
+                       {"every fish session",
+                        "completion fish > ~/.config/fish/completions/berth.fish"}},
           .run = &print_completion};
 }
 
@@ -60,7 +63,9 @@ Command help_command_table() {
                          .help = "one or two words, e.g. run or hardware show",
                          .need = Argument::Need::Optional,
                          .offers = Offers::Commands},
-                        {.name = "SUB-COMMAND", .help = "its second word", .need = Argument::Need::Optional}},
+                        {.name = "SUB-COMMAND",
+                         .help = "its second word",
+                         .need = Argument::Need::Optional}},
           .run = &show_help};
 }
 
@@ -68,8 +73,10 @@ Command golden_command_table() {
   return {.name = "golden",
           .summary = "replay recorded kube-scheduler decisions and name every difference",
           .synopsis = {"DIR..."},
-          .description = {"Runs every scenario file below the directories through the scheduler and compares feasible "
-                          "nodes, scores by plugin, totals and messages with what a real kube-scheduler decided. The "
+          .description = {"Runs every scenario file below the directories through the scheduler "
+                          "and compares feasible "
+                          "nodes, scores by plugin, totals and messages with what a real "
+                          "kube-scheduler decided. The "
                           "last line counts decisions that agree, are out of scope, and differ."},
           .arguments = {{.name = "DIR",
                          .help = "directory of scenario files",
