@@ -1,0 +1,28 @@
+// Everything `berth run` reads before anything runs: manifests, cluster files, and what they add up
+// to.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "berth/api/manifest.h"
+#include "berth/base/result.h"
+#include "berth/cli/run/options.h"
+#include "berth/cluster/spec.h"
+
+namespace berth::cli {
+
+struct Load {
+  std::vector<api::Manifest> objects; ///< to apply, in reading order; no Nodes
+  cluster::ClusterSpec spec;
+  std::vector<std::string> notes; ///< for the user
+  std::vector<Error> errors;      ///< not empty: nothing must run
+};
+
+/// Reads all of it, collecting one error a file. Nodes among the manifests join the cluster.
+/// Objects without a namespace get options.ns; namespaces nobody defines are added; what a server
+/// sets (uid, resourceVersion, status, owners) is dropped from objects that were dumped from one.
+/// Equal objects given twice count once.
+Load load_run(const RunOptions& options);
+
+} // namespace berth::cli

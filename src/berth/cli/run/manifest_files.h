@@ -1,0 +1,24 @@
+// From paths to manifests, one error a file, with the place of a wrong field down to line and
+// column.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "berth/api/manifest.h"
+#include "berth/base/result.h"
+#include "berth/cli/run/options.h"
+
+namespace berth::cli {
+
+struct ManifestFiles {
+  std::vector<api::Manifest> manifests;
+  std::vector<Error> errors;
+};
+
+/// A path is a file, a directory (its *.yaml, *.yml, *.json in name order; below too when
+/// recursive) or "-". Objects of kinds that Berth decodes are decoded, so that a wrong type is
+/// found here and not halfway through a run.
+ManifestFiles read_manifest_files(const std::vector<std::string>& paths, Depth depth);
+
+} // namespace berth::cli
