@@ -1,7 +1,8 @@
-// core/v1 Events with the recorder's aggregation: an equal event within ten minutes raises `count`
-// instead of adding an object; more than ten similar ones (same source, object, reason) collapse
-// into one whose message starts "(combined from similar events): "; a source's events about one
-// object are limited (burst 25, one more every five minutes). Rules of client-go tools/record.
+// core/v1 Events with the recorder's aggregation: an equal event raises `count` instead of adding
+// an object; when a source tells ten different messages for one object and reason within ten
+// minutes, the further ones collapse into one whose message starts "(combined from similar events):
+// "; a source's events about one object are limited (burst 25, one more every five minutes). Rules
+// of client-go tools/record.
 #pragma once
 
 #include <map>

@@ -82,7 +82,7 @@ std::int64_t pod_grace(const api::Object& pod, const DeleteOptions& options) {
 
 void set_finalizers(api::json::object& meta, const std::vector<std::string>& finalizers) {
   if (finalizers.empty()) {
-    meta.erase("finalizers");
+    meta.stable_erase("finalizers");
     return;
   }
   api::json::array& list = meta["finalizers"].emplace_array();

@@ -35,7 +35,7 @@ void keep_server_fields(const api::Object& current, api::json::object& document)
     if (const api::json::value* value = stored.as_object().if_contains(field)) {
       meta[field] = *value;
     } else {
-      meta.erase(field);
+      meta.stable_erase(field);
     }
   }
 }
@@ -44,7 +44,7 @@ void copy_member(const api::json::object& from, std::string_view member, api::js
   if (const api::json::value* value = from.if_contains(member)) {
     to[member] = *value;
   } else {
-    to.erase(member);
+    to.stable_erase(member);
   }
 }
 
@@ -95,7 +95,7 @@ void apply_patch(api::json::object& document, const api::json::value& patch,
       continue;
     }
     if (member.value().is_null()) {
-      document.erase(member.key());
+      document.stable_erase(member.key());
     } else {
       api::merge_patch(document[member.key()], member.value());
     }
@@ -105,12 +105,20 @@ void apply_patch(api::json::object& document, const api::json::value& patch,
 } // namespace
 
 Registry::Registry(Store& store, Rng rng, Options options)
-    : store_(&store), rng_(std::move(rng)), options_(std::move(options)) {}
+    : store_(&store), rng_(std::move(rng)), options_(std::move(options)),
+      event_expiry_(options_.event_ttl) {}
 
-Check Registry::check_for(const AdmissionRequest& request) const {
-  return [this, &request](const api::Object& object) {
+/// The one place where objects are written: judged, stored, then what follows from it.
+Result<api::Object> Registry::put(api::json::value document, std::uint64_t expected,
+                                  const AdmissionRequest& request) {
+  const Check check = [&](const api::Object& object) {
     return validate(options_.admission, request, object);
   };
+  BERTH_TRY(api::Object written, store_->put(std::move(document), expected, check));
+  if (request.kind == kEvents) {
+    event_expiry_.written(*store_, written, request.now);
+  }
+  return written;
 }
 
 Result<api::Object> Registry::get(const GroupKind& kind, const api::Key& key) const {
@@ -190,13 +198,13 @@ Result<api::Object> Registry::create(const api::Object& object, TimePoint now) {
   api::json::object& meta = api::object_at(document, "metadata");
   BERTH_CHECK(choose_name(kind, meta, ns));
   if (ns.empty()) {
-    meta.erase("namespace");
+    meta.stable_erase("namespace");
   } else {
     meta["namespace"] = ns;
   }
   for (const std::string_view field :
        {"selfLink", "deletionTimestamp", "deletionGracePeriodSeconds", "generation"}) {
-    meta.erase(field);
+    meta.stable_erase(field);
   }
   meta["uid"] = rng_.uuid();
   meta["creationTimestamp"] = to_rfc3339(now);
@@ -204,7 +212,7 @@ Result<api::Object> Registry::create(const api::Object& object, TimePoint now) {
     meta["generation"] = 1;
   }
   if (create_drops_status(kind)) {
-    document.erase("status");
+    document.stable_erase("status");
   }
   const std::string name(meta["name"].as_string());
   if (store_->get(kind, {ns, name})) {
@@ -212,7 +220,7 @@ Result<api::Object> Registry::create(const api::Object& object, TimePoint now) {
   }
   const AdmissionRequest request{.kind = kind, .store = store_, .now = now};
   BERTH_CHECK(mutate(options_.admission, request, document));
-  BERTH_TRY(api::Object made, store_->put(std::move(value), 0, check_for(request)));
+  BERTH_TRY(api::Object made, put(std::move(value), 0, request));
   BERTH_CHECK(make_namespace(ns, now));
   return made;
 }
@@ -262,7 +270,7 @@ Result<api::Object> Registry::replace(const api::Object& current, api::json::val
   if (subresource == Subresource::None && deletion_complete(document)) {
     return erase(std::move(value), current);
   }
-  return store_->put(std::move(value), current.meta().resource_version, check_for(request));
+  return put(std::move(value), current.meta().resource_version, request);
 }
 
 Result<api::Object> Registry::erase(api::json::value last, const api::Object& current) {
@@ -296,7 +304,7 @@ Result<api::Object> Registry::bind(const Binding& binding, TimePoint now) {
                                  .before = &current,
                                  .store = store_,
                                  .now = now};
-  return store_->put(std::move(document), current.meta().resource_version, check_for(request));
+  return put(std::move(document), current.meta().resource_version, request);
 }
 
 } // namespace berth::store

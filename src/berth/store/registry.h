@@ -9,6 +9,7 @@
 #include "berth/base/rng.h"
 #include "berth/base/time.h"
 #include "berth/store/admission.h"
+#include "berth/store/event_expiry.h"
 #include "berth/store/store.h"
 
 namespace berth::store {
@@ -24,6 +25,7 @@ class Registry {
   struct Options {
     Namespaces namespaces = Namespaces::OnDemand;
     Admission admission = kubernetes_admission();
+    Duration event_ttl = Duration::hours(1);
   };
 
   /// The store must outlive the registry.
@@ -54,12 +56,14 @@ class Registry {
   Result<void> choose_name(const GroupKind& kind, api::json::object& meta, const std::string& ns);
   Result<api::Object> replace(const api::Object& current, api::json::value document,
                               Subresource subresource, TimePoint now);
+  Result<api::Object> put(api::json::value document, std::uint64_t expected,
+                          const AdmissionRequest& request);
   Result<api::Object> erase(api::json::value last, const api::Object& current);
-  Check check_for(const AdmissionRequest& request) const;
 
   Store* store_;
   Rng rng_;
   Options options_;
+  EventExpiry event_expiry_;
 };
 
 /// Writes what every cluster has from its first moment: the namespaces default, kube-system,

@@ -1,0 +1,31 @@
+// Events live for an hour after their last write, as kube-apiserver's --event-ttl has it. Without a
+// timer: the writes of new events pay for taking out old ones.
+#pragma once
+
+#include <deque>
+
+#include "berth/base/time.h"
+#include "berth/store/store.h"
+
+namespace berth::store {
+
+/// O(log events) amortised per event written.
+class EventExpiry {
+ public:
+  explicit EventExpiry(Duration ttl) : ttl_(ttl) {}
+
+  /// Remembers a written Event and removes those that were last written more than the ttl ago.
+  void written(Store& store, const api::Object& event, TimePoint now);
+
+ private:
+  struct Written {
+    TimePoint at;
+    api::Key key;
+    std::uint64_t resource_version;
+  };
+
+  Duration ttl_;
+  std::deque<Written> written_;
+};
+
+} // namespace berth::store
