@@ -3,17 +3,12 @@
 // node agree without a side channel.
 #pragma once
 
-#include <cstdint>
 #include <optional>
-#include <string>
-#include <string_view>
 
+#include "berth/hardware/gpu_mask.h"
 #include "berth/hardware/platform.h"
 
 namespace berth::hardware {
-
-/// A set of a node's GPUs: bit i stands for GPU index i.
-using GpuMask = std::uint32_t;
 
 enum class ChoicePolicy {
   Topology, ///< best predicted all-reduce, then least damage to what stays free, then NIC and NUMA
@@ -27,9 +22,5 @@ enum class ChoicePolicy {
 /// Exhaustive: C(|free|, k) <= 12870.
 std::optional<GpuMask> choose_gpus(const Platform& platform, GpuMask free, int k,
                                    ChoicePolicy policy, GpuMask required = 0);
-
-/// "0,1,4" <-> mask; nullopt on anything else or an index above 31.
-std::optional<GpuMask> parse_gpu_indices(std::string_view text);
-std::string format_gpu_indices(GpuMask mask);
 
 } // namespace berth::hardware

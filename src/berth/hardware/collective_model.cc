@@ -49,6 +49,9 @@ std::int64_t pcie_ring(const Platform& platform, const std::vector<int>& gpus) {
 /// Direct links: rings of all channels together cross every cut, so the smallest cut bounds them;
 /// channels split until the bound is met.
 std::int64_t mesh_ring(const Platform& platform, const std::vector<int>& gpus) {
+  if (platform.gpu_model.nvlink_links == 0) {
+    return 0;
+  }
   std::vector<std::vector<std::int64_t>> weights(gpus.size(),
                                                  std::vector<std::int64_t>(gpus.size(), 0));
   for (std::size_t i = 0; i < gpus.size(); ++i) {

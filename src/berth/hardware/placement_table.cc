@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <map>
 #include <numeric>
-#include <set>
 
 #include "berth/hardware/collective_model.h"
+#include "berth/hardware/combinations.h"
 
 namespace berth::hardware {
 
@@ -14,12 +15,70 @@ namespace {
 
 constexpr std::array<int, 4> kGroupSizes{16, 8, 4, 2};
 
+/// How many sockets, NUMA nodes, outermost and innermost PCIe switches a set of GPUs touches, each
+/// at most 16.
+struct Span {
+  int sockets = 0;
+  int numa_nodes = 0;
+  int top_switches = 0;
+  int switches = 0;
+};
+
+/// The GPUs of each socket, NUMA node and switch, as sets.
+class Enclosures {
+ public:
+  explicit Enclosures(const Platform& platform) {
+    for (const auto& gpu : platform.gpus) {
+      // A GPU on a root complex counts that as its switch.
+      const int on_root = -1 - gpu.root_complex;
+      const bool direct = gpu.pcie_switch < 0;
+      add(sockets_, platform.socket_of(gpu.numa), gpu.index);
+      add(numa_nodes_, gpu.numa, gpu.index);
+      add(tops_, direct ? on_root : platform.top_switch(gpu.pcie_switch), gpu.index);
+      add(switches_, direct ? on_root : gpu.pcie_switch, gpu.index);
+    }
+  }
+
+  Span span_of(GpuMask gpus) const {
+    return {.sockets = touched(sockets_, gpus),
+            .numa_nodes = touched(numa_nodes_, gpus),
+            .top_switches = touched(tops_, gpus),
+            .switches = touched(switches_, gpus)};
+  }
+
+ private:
+  using Sets = std::map<int, GpuMask>;
+
+  static void add(Sets& sets, int id, int gpu) { sets[id] |= GpuMask{1} << gpu; }
+  static int touched(const Sets& sets, GpuMask gpus) {
+    return static_cast<int>(
+        std::ranges::count_if(sets, [&](const auto& set) { return (set.second & gpus) != 0; }));
+  }
+
+  Sets sockets_;
+  Sets numa_nodes_;
+  Sets tops_;
+  Sets switches_;
+};
+
 /// All-reduce above, Span below, so that sums over at most 8 groups compare in that order: 16 * 8
 /// fits a byte.
 std::int64_t group_value(std::int64_t all_reduce, const Span& span) {
   const std::int64_t cost = (std::int64_t{span.sockets} << 24) | (span.numa_nodes << 16) |
                             (span.top_switches << 8) | span.switches;
   return (all_reduce << 32) - cost;
+}
+
+/// The best cut of `rest` whose first group holds the lowest GPU; |rest| is a multiple of `size`.
+std::int64_t best_full_cut(const std::vector<std::int64_t>& value,
+                           const std::vector<std::int64_t>& best, GpuMask rest, int size) {
+  const GpuMask lowest = rest & -rest;
+  const GpuMask others = rest & ~lowest;
+  std::int64_t most = INT64_MIN;
+  for (const GpuMask group : Combinations(others, size - 1)) {
+    most = std::max(most, value[group | lowest] + best[others & ~group]);
+  }
+  return most;
 }
 
 /// best[rest]: the best sum of group values over cuts of `rest` into as many groups of `size` as it
@@ -31,47 +90,19 @@ std::vector<std::int64_t> best_cuts(const std::vector<std::int64_t>& value, int 
     if (count < size) {
       continue;
     }
-    std::int64_t most = INT64_MIN;
-    if (count % size != 0) {
-      for (GpuMask left = rest; left != 0; left &= left - 1) {
-        most = std::max(most, best[rest & ~(left & -left)]);
-      }
-    } else {
-      // The lowest GPU is in some group: try each. `others` runs over the subsets of the remaining
-      // ones.
-      const GpuMask lowest = rest & -rest;
-      const GpuMask remaining = rest & ~lowest;
-      for (GpuMask others = remaining; others != 0; others = (others - 1) & remaining) {
-        if (std::popcount(others) == size - 1) {
-          most = std::max(most, value[others | lowest] + best[remaining & ~others]);
-        }
-      }
+    if (count % size == 0) {
+      best[rest] = best_full_cut(value, best, rest, size);
+      continue;
     }
-    best[rest] = most;
+    best[rest] = INT64_MIN;
+    for (GpuMask out = rest; out != 0; out &= out - 1) {
+      best[rest] = std::max(best[rest], best[rest & ~(out & -out)]);
+    }
   }
   return best;
 }
 
 } // namespace
-
-Span span_of(const Platform& platform, GpuMask gpus) {
-  std::set<int> sockets;
-  std::set<int> numa_nodes;
-  std::set<int> tops;
-  std::set<int> switches;
-  for (GpuMask rest = gpus; rest != 0; rest &= rest - 1) {
-    const auto& gpu = platform.gpus[std::countr_zero(rest)];
-    const int on_root = -1 - gpu.root_complex;
-    sockets.insert(platform.socket_of(gpu.numa));
-    numa_nodes.insert(gpu.numa);
-    tops.insert(gpu.pcie_switch < 0 ? on_root : platform.top_switch(gpu.pcie_switch));
-    switches.insert(gpu.pcie_switch < 0 ? on_root : gpu.pcie_switch);
-  }
-  return {.sockets = static_cast<int>(sockets.size()),
-          .numa_nodes = static_cast<int>(numa_nodes.size()),
-          .top_switches = static_cast<int>(tops.size()),
-          .switches = static_cast<int>(switches.size())};
-}
 
 PlacementTable::PlacementTable(const Platform& platform)
     : all_((GpuMask{1} << platform.gpus.size()) - 1),
@@ -80,8 +111,10 @@ PlacementTable::PlacementTable(const Platform& platform)
   for (const auto& gpu : platform.gpus) {
     distances.push_back(static_cast<std::uint32_t>(nic_distance(platform, gpu.index)));
   }
+  const Enclosures enclosures(platform);
+  std::vector<std::int64_t> value(entries_.size());
   for (GpuMask gpus = 0; gpus < entries_.size(); ++gpus) {
-    const auto span = span_of(platform, gpus);
+    const auto span = enclosures.span_of(gpus);
     std::uint32_t nics = 0;
     for (GpuMask rest = gpus; rest != 0; rest &= rest - 1) {
       nics += distances[std::countr_zero(rest)];
@@ -97,15 +130,12 @@ PlacementTable::PlacementTable(const Platform& platform)
                            span.top_switches, span.switches);
     entry.spread = pack(static_cast<std::uint32_t>(span.numa_nodes), span.sockets,
                         span.top_switches, span.switches);
+    value[gpus] = group_value(entry.all_reduce, span);
   }
-  rank_worth(platform);
+  rank_worth(value);
 }
 
-void PlacementTable::rank_worth(const Platform& platform) {
-  std::vector<std::int64_t> value(entries_.size());
-  for (GpuMask gpus = 0; gpus < entries_.size(); ++gpus) {
-    value[gpus] = group_value(entries_[gpus].all_reduce, span_of(platform, gpus));
-  }
+void PlacementTable::rank_worth(const std::vector<std::int64_t>& value) {
   std::array<std::vector<std::int64_t>, kGroupSizes.size()> best;
   for (std::size_t i = 0; i < kGroupSizes.size(); ++i) {
     best[i] = best_cuts(value, kGroupSizes[i]);

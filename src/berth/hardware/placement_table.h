@@ -11,19 +11,6 @@
 
 namespace berth::hardware {
 
-/// How many sockets, NUMA nodes, outermost and innermost PCIe switches a set of GPUs touches. A GPU
-/// on a root complex counts that as its switch.
-struct Span {
-  int sockets = 0;
-  int numa_nodes = 0;
-  int top_switches = 0;
-  int switches = 0;
-
-  auto operator<=>(const Span&) const = default;
-};
-
-Span span_of(const Platform& platform, GpuMask gpus);
-
 class PlacementTable {
  public:
   /// `platform` satisfies its invariants; nothing of it is kept. O(2^n n^2), for 16 GPUs below a
@@ -35,9 +22,10 @@ class PlacementTable {
   /// What `gpus` are worth as the rest of a node: the higher the better for those who come later.
   /// For each group size 16, 8, 4, 2 in this order: cut the rest into as many disjoint groups as it
   /// has room for, so that the sum of their predicted all-reduce is largest and then the groups are
-  /// most compact (Span, summed). Comparable among sets of equal size.
+  /// most compact. Comparable among sets of equal size.
   std::uint32_t worth(GpuMask gpus) const { return entries_[gpus & all_].worth; }
-  /// The lower the closer: sum of the GPUs' distances to their nearest NIC, then Span.
+  /// The lower the closer: sum of the GPUs' distances to their nearest NIC, then sockets, NUMA
+  /// nodes, outermost and innermost PCIe switches.
   std::uint32_t closeness(GpuMask gpus) const { return entries_[gpus & all_].closeness; }
   /// The higher the wider: NUMA nodes, then sockets, then outermost, then innermost PCIe switches.
   std::uint32_t spread(GpuMask gpus) const { return entries_[gpus & all_].spread; }
@@ -50,7 +38,8 @@ class PlacementTable {
     std::uint32_t spread = 0;
   };
 
-  void rank_worth(const Platform& platform);
+  /// `group_value`: of each set as one group.
+  void rank_worth(const std::vector<std::int64_t>& group_value);
 
   GpuMask all_ = 0;
   std::vector<Entry> entries_;

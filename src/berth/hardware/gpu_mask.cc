@@ -1,0 +1,45 @@
+#include "berth/hardware/gpu_mask.h"
+
+#include <bit>
+#include <charconv>
+#include <iterator>
+
+#include <fmt/format.h>
+
+namespace berth::hardware {
+
+std::optional<GpuMask> parse_gpu_indices(std::string_view text) {
+  GpuMask mask = 0;
+  if (text.empty()) {
+    return mask;
+  }
+  while (true) {
+    unsigned index = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
+    const auto digits = static_cast<std::size_t>(end - text.data());
+    const bool padded = digits > 1 && text.front() == '0';
+    if (error != std::errc{} || padded || index > 31 || (mask >> index & 1) != 0) {
+      return std::nullopt;
+    }
+    mask |= GpuMask{1} << index;
+    text.remove_prefix(digits);
+    if (text.empty()) {
+      return mask;
+    }
+    if (text.front() != ',') {
+      return std::nullopt;
+    }
+    text.remove_prefix(1);
+  }
+}
+
+std::string format_gpu_indices(GpuMask mask) {
+  std::string text;
+  for (GpuMask rest = mask; rest != 0; rest &= rest - 1) {
+    fmt::format_to(std::back_inserter(text), "{}{}", text.empty() ? "" : ",",
+                   std::countr_zero(rest));
+  }
+  return text;
+}
+
+} // namespace berth::hardware
