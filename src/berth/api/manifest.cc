@@ -102,6 +102,12 @@ class Reader {
     if (string_at(value, "kind").ends_with("List") && items != nullptr) {
       return add_items(value, *items, made, depth);
     }
+    if (find(value, "kind") == nullptr && find(value, "apiVersion") == nullptr) {
+      return fail_at(
+          made.where,
+          "no Kubernetes object: it has neither apiVersion nor kind; is this a configuration "
+          "or values file?");
+    }
     auto object = Object::from_json(std::move(value));
     if (!object) {
       return tl::unexpected(made.locate(std::move(object).error()));

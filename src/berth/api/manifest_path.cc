@@ -33,18 +33,23 @@ Result<std::string> read_all(std::istream& in, const std::string& name) {
   return text;
 }
 
+bool is_manifest_name(const fs::path& path) {
+  const std::string extension = path.extension().string();
+  return extension == ".yaml" || extension == ".yml" || extension == ".json";
+}
+
 Result<std::vector<Manifest>> read_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) {
     return fail(Code::NotFound, fmt::format("cannot open file, is it readable? {}", path));
   }
   BERTH_TRY(std::string text, read_all(in, path));
-  return read_manifests(text, path);
-}
-
-bool is_manifest_name(const fs::path& path) {
-  const std::string extension = path.extension().string();
-  return extension == ".yaml" || extension == ".yml" || extension == ".json";
+  auto manifests = read_manifests(text, path);
+  // What fails in a README or a table is not its YAML.
+  if (!manifests && fs::path(path).has_extension() && !is_manifest_name(path)) {
+    manifests.error().message += "; manifests are *.yaml, *.yml or *.json files";
+  }
+  return manifests;
 }
 
 Result<std::vector<Manifest>> read_directory(const std::string& path) {

@@ -104,6 +104,10 @@ TEST_P(ManifestBad, NamesPlaceAndField) {
 INSTANTIATE_TEST_SUITE_P(
     Table, ManifestBad,
     testing::Values(
+        BadCase{"Values", "replicas: 1\nimage: nginx\n",
+                "f.yaml:1:1: no Kubernetes object: it has neither apiVersion nor kind; is this a "
+                "configuration or "
+                "values file?"},
         BadCase{"NoKind", "apiVersion: v1\nmetadata:\n  name: a\n",
                 "f.yaml:1:1: kind: a Kubernetes object needs kind"},
         BadCase{"NoApiVersion", "kind: Pod\n",
@@ -250,6 +254,14 @@ TEST_F(ManifestPath, SaysWhatIsMissing) {
   const auto empty = read_manifest_path(directory_.string());
   ASSERT_FALSE(empty.has_value());
   EXPECT_THAT(empty.error().message, HasSubstr("no *.yaml, *.yml or *.json file"));
+}
+
+TEST_F(ManifestPath, DoubtsFilesOfOtherKinds) {
+  const auto readme = read_manifest_path(write("README.md", "# Title\n*bold*\n"));
+  ASSERT_FALSE(readme.has_value());
+  EXPECT_THAT(readme.error().message, HasSubstr("; manifests are *.yaml, *.yml or *.json files"));
+  const auto named = read_manifest_path(write("pod.txt", kPod));
+  EXPECT_TRUE(named.has_value()) << "a file the user names is read whatever its name";
 }
 
 TEST_F(ManifestPath, RefusesHugeFiles) {

@@ -80,7 +80,8 @@ Result<Object> Object::from_json(json::value document) {
     return tl::unexpected(*std::move(failure));
   }
   // The document moves in by construction: by assignment it would be copied into other storage.
-  return Object(std::make_shared<Rep>(make_gvk(api_version, kind), std::move(meta), std::move(document)));
+  return Object(
+      std::make_shared<Rep>(make_gvk(api_version, kind), std::move(meta), std::move(document)));
 }
 
 Result<Object> Object::parse(std::string bytes) {

@@ -384,6 +384,9 @@ class Builder {
         region.find("{%") != std::string_view::npos) {
       return "; this looks like a template: render it first, e.g. with helm template";
     }
+    if (region.find("${") != std::string_view::npos) {
+      return "; this looks like a template: fill in its variables first, e.g. with envsubst";
+    }
     const std::size_t byte = last + static_cast<std::size_t>(at.column - 1);
     return byte < end && text_[byte] == '\t' ? "; yaml is not indented with tabs: use blanks" : "";
   }

@@ -129,6 +129,10 @@ INSTANTIATE_TEST_SUITE_P(
                 "f.yaml:3:1: could not find expected ':', while scanning a simple key at line 2 "
                 "column 1; this looks "
                 "like a template: render it first, e.g. with helm template"},
+        BadCase{"Variables", "a:\n  b: 1\n${MORE}\n  c: 2\n",
+                "f.yaml:4:4: could not find expected ':', while scanning a simple key at line 3 "
+                "column 1; this looks "
+                "like a template: fill in its variables first, e.g. with envsubst"},
         BadCase{"Duplicate", "a: 1\nb:\n  c: 1\n  d: 2\n  c: 3\n",
                 "f.yaml:5:3: key \"c\" is given twice, first at line 3 column 3"},
         BadCase{"DuplicateAfterMerge", "a:\n  <<: {x: 1}\n  x: 2\n  x: 3\n",

@@ -6,7 +6,9 @@ namespace berth {
 
 TimerId VirtualLoop::after(Duration delay, Task task) {
   const TimerId id = next_id_++;
-  const TimePoint due = now_ + std::max(delay, Duration());
+  // Delays beyond the end of time wait there.
+  const Duration left = TimePoint::max() - std::max(now_, TimePoint());
+  const TimePoint due = now_ + std::clamp(delay, Duration(), left);
   events_.emplace(Key(due, id), std::move(task));
   due_.emplace(id, due);
   return id;
