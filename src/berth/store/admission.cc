@@ -1,19 +1,27 @@
 #include "berth/store/admission.h"
 
 #include "berth/store/decoding.h"
+#include "berth/store/job_admission.h"
+#include "berth/store/limit_range.h"
 #include "berth/store/naming.h"
+#include "berth/store/pod_defaults.h"
+#include "berth/store/pod_validation.h"
+#include "berth/store/priority_admission.h"
+#include "berth/store/small_kinds.h"
 
 namespace berth::store {
 
 Admission kubernetes_admission() {
   return {
-      .mutate = {},
-      .validate = {&check_metadata, &check_decodable},
+      .mutate = {&default_small_kinds, &default_priority_class, &default_limit_range, &default_job,
+                 &default_pod, &resolve_priority, &default_tolerations, &apply_limit_ranges},
+      .validate = {&check_metadata, &check_job, &check_decodable, &check_pod, &check_priority_class,
+                   &check_small_kinds, &check_limit_ranges},
   };
 }
 
 Result<void> mutate(const Admission& chain, const AdmissionRequest& request,
-                    api::json::object& document) {
+                    api::json::value& document) {
   if (request.subresource == Subresource::Status) {
     return {};
   }

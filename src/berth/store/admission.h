@@ -23,7 +23,7 @@ struct AdmissionRequest {
 };
 
 /// Completes the document. Skipped for status writes.
-using Mutate = Result<void> (*)(const AdmissionRequest& request, api::json::object& document);
+using Mutate = Result<void> (*)(const AdmissionRequest& request, api::json::value& document);
 /// Judges the complete object.
 using Validate = Result<void> (*)(const AdmissionRequest& request, const api::Object& object);
 
@@ -36,7 +36,7 @@ struct Admission {
 Admission kubernetes_admission();
 
 Result<void> mutate(const Admission& chain, const AdmissionRequest& request,
-                    api::json::object& document);
+                    api::json::value& document);
 Result<void> validate(const Admission& chain, const AdmissionRequest& request,
                       const api::Object& object);
 

@@ -145,10 +145,10 @@ Result<api::Object> MemoryStore::put(api::json::value document, std::uint64_t ex
   if (shelf == nullptr) {
     shelf = std::make_shared<Shelf>();
   }
-  BERTH_TRY(api::Object before, current(*shelf, next, expected));
   if (check) {
     BERTH_CHECK(check(next));
   }
+  BERTH_TRY(api::Object before, current(*shelf, next, expected));
   commit(*shelf, Change{.revision = revision_ + 1, .before = std::move(before), .now = next});
   return next;
 }

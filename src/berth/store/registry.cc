@@ -109,15 +109,28 @@ Registry::Registry(Store& store, Rng rng, Options options)
       event_expiry_(options_.event_ttl) {}
 
 /// The one place where objects are written: judged, stored, then what follows from it.
-Result<api::Object> Registry::put(api::json::value document, std::uint64_t expected,
-                                  const AdmissionRequest& request) {
-  const Check check = [&](const api::Object& object) {
-    return validate(options_.admission, request, object);
+Result<api::Object> Registry::put(api::json::value document, const AdmissionRequest& request) {
+  const Check check = [&](const api::Object& object) -> Result<void> {
+    BERTH_CHECK(validate(options_.admission, request, object));
+    if (request.kind == kPods && request.before == nullptr) {
+      return quotas_.admit(*store_, object);
+    }
+    return {};
   };
-  BERTH_TRY(api::Object written, store_->put(std::move(document), expected, check));
-  if (request.kind == kEvents) {
-    event_expiry_.written(*store_, written, request.now);
+  const std::uint64_t expected =
+      request.before == nullptr ? 0 : request.before->meta().resource_version;
+  const std::string name(api::string_at(document, "metadata.name"));
+  Result<api::Object> written = store_->put(std::move(document), expected, check);
+  if (!written && written.error().code == Code::AlreadyExists) {
+    return already_exists(request.kind, name);
   }
+  if (!written) {
+    return written;
+  }
+  if (request.kind == kEvents) {
+    event_expiry_.written(*store_, *written, request.now);
+  }
+  quotas_.committed(*store_, request.before == nullptr ? api::Object() : *request.before, *written);
   return written;
 }
 
@@ -214,13 +227,9 @@ Result<api::Object> Registry::create(const api::Object& object, TimePoint now) {
   if (create_drops_status(kind)) {
     document.stable_erase("status");
   }
-  const std::string name(meta["name"].as_string());
-  if (store_->get(kind, {ns, name})) {
-    return already_exists(kind, name);
-  }
   const AdmissionRequest request{.kind = kind, .store = store_, .now = now};
-  BERTH_CHECK(mutate(options_.admission, request, document));
-  BERTH_TRY(api::Object made, put(std::move(value), 0, request));
+  BERTH_CHECK(mutate(options_.admission, request, value));
+  BERTH_TRY(api::Object made, put(std::move(value), request));
   BERTH_CHECK(make_namespace(ns, now));
   return made;
 }
@@ -259,7 +268,7 @@ Result<api::Object> Registry::replace(const api::Object& current, api::json::val
                                  .before = &current,
                                  .store = store_,
                                  .now = now};
-  BERTH_CHECK(mutate(options_.admission, request, document));
+  BERTH_CHECK(mutate(options_.admission, request, value));
   if (subresource == Subresource::None && current.meta().generation > 0 &&
       desired_state_differs(stored, document)) {
     api::object_at(document, "metadata")["generation"] = current.meta().generation + 1;
@@ -270,11 +279,13 @@ Result<api::Object> Registry::replace(const api::Object& current, api::json::val
   if (subresource == Subresource::None && deletion_complete(document)) {
     return erase(std::move(value), current);
   }
-  return put(std::move(value), current.meta().resource_version, request);
+  return put(std::move(value), request);
 }
 
 Result<api::Object> Registry::erase(api::json::value last, const api::Object& current) {
-  return store_->erase(std::move(last), current.meta().resource_version);
+  BERTH_TRY(api::Object gone, store_->erase(std::move(last), current.meta().resource_version));
+  quotas_.committed(*store_, current, api::Object());
+  return gone;
 }
 
 Result<api::Object> Registry::remove(const GroupKind& kind, const api::Key& key,
@@ -304,7 +315,7 @@ Result<api::Object> Registry::bind(const Binding& binding, TimePoint now) {
                                  .before = &current,
                                  .store = store_,
                                  .now = now};
-  return put(std::move(document), current.meta().resource_version, request);
+  return put(std::move(document), request);
 }
 
 } // namespace berth::store

@@ -10,6 +10,7 @@
 #include "berth/base/time.h"
 #include "berth/store/admission.h"
 #include "berth/store/event_expiry.h"
+#include "berth/store/quota.h"
 #include "berth/store/store.h"
 
 namespace berth::store {
@@ -56,14 +57,14 @@ class Registry {
   Result<void> choose_name(const GroupKind& kind, api::json::object& meta, const std::string& ns);
   Result<api::Object> replace(const api::Object& current, api::json::value document,
                               Subresource subresource, TimePoint now);
-  Result<api::Object> put(api::json::value document, std::uint64_t expected,
-                          const AdmissionRequest& request);
+  Result<api::Object> put(api::json::value document, const AdmissionRequest& request);
   Result<api::Object> erase(api::json::value last, const api::Object& current);
 
   Store* store_;
   Rng rng_;
   Options options_;
   EventExpiry event_expiry_;
+  QuotaLedger quotas_;
 };
 
 /// Writes what every cluster has from its first moment: the namespaces default, kube-system,

@@ -39,9 +39,10 @@ class Store {
   /// Ordered by namespace, name, as of revision().
   virtual ObjectList list(const ListOptions& what) const = 0;
 
-  /// Writes `document` (apiVersion, kind, metadata with name) and gives it the next revision.
-  /// `expected` is the resourceVersion of the version it replaces; 0: there must be none. Errors:
-  /// AlreadyExists, NotFound, Conflict, whatever `check` says; nothing is written then.
+  /// Judges by `check`, then writes `document` (apiVersion, kind, metadata with name) and gives it
+  /// the next revision. `expected` is the resourceVersion of the version it replaces; 0: there must
+  /// be none. Errors: AlreadyExists, NotFound, Conflict, whatever `check` says; nothing is written
+  /// then.
   virtual Result<api::Object> put(api::json::value document, std::uint64_t expected,
                                   const Check& check) = 0;
   /// Removes the object whose last state `document` is; watches show it with the removal's
