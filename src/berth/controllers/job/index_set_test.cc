@@ -39,7 +39,7 @@ INSTANTIATE_TEST_SUITE_P(
                     TextCase{"damaged_parts_are_skipped", "a,1,-,4-2,2-x,--,3", 10, "1,3", 2},
                     TextCase{"negative_is_damaged", "-1,2", 10, "2", 1},
                     TextCase{"overflow_is_damaged", "99999999999999999999,1", 10, "1", 1}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(IndexSet, AgreesWithStdSetOnRandomHistories) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
