@@ -422,7 +422,7 @@ INSTANTIATE_TEST_SUITE_P(
                 false},
         EndCase{"deadline_passed", job().deadline(100), {}, "FailureTarget", "DeadlineExceeded", true},
         EndCase{"deadline_to_come", job().deadline(101), {pod("a").running()}, "", "", false},
-        EndCase{"deadline_stands_still_while_suspended", job().deadline(10).suspended(), {}, "", "", false},
+        EndCase{"deadline_stands_still_while_suspended", job().deadline(10).suspended().condition("Suspended", "True", "x"), {}, "", "", false},
         EndCase{"earlier_target_stands", job().condition("FailureTarget", "True", "DeadlineExceeded"), {},
                 "FailureTarget", "DeadlineExceeded", true},
         EndCase{"success_stands_against_later_failures",

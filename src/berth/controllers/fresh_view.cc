@@ -1,0 +1,192 @@
+#include "berth/controllers/fresh_view.h"
+
+#include <utility>
+
+#include "berth/client/informer.h"
+
+namespace berth::controllers {
+
+using api::Key;
+using api::Object;
+
+namespace {
+/// An own write that no watch has confirmed by then is checked with a read: its object may have been created and
+/// deleted between two relists, and would otherwise be believed in for ever.
+constexpr Duration kConfirmWithin = Duration::seconds(30);
+} // namespace
+
+struct FreshView::State : std::enable_shared_from_this<FreshView::State> {
+  State(client::Client& c, Loop& l, Spec s) : client(c), loop(l), spec(std::move(s)), check_timer(l) {}
+
+  client::Client& client;
+  Loop& loop;
+  Spec spec;
+  std::map<Key, Object> objects;
+  std::map<std::string, std::set<Key>, std::less<>> index;
+  std::set<Key> unconfirmed;              ///< own writes that the informer has not reached
+  std::map<Key, std::string> tombstones;  ///< known to be gone while the informer still shows this uid
+  Timer check_timer;
+  std::unique_ptr<client::Informer> informer;
+
+  void start() {
+    informer = std::make_unique<client::Informer>(
+        client, loop, spec.what, [this](const Object& old, const Object& now) { informed(old, now); });
+  }
+
+  void informed(const Object& old, const Object& now) {
+    if (!now) {
+      tombstones.erase(old.key());
+      const auto held = objects.find(old.key());
+      if (held != objects.end() && held->second.meta().uid == old.meta().uid) {
+        confirm(old.key());
+        replace(old.key(), Object());
+      }
+      return;
+    }
+    const Key key = now.key();
+    if (const auto tomb = tombstones.find(key); tomb != tombstones.end()) {
+      if (tomb->second == now.meta().uid) {
+        return;
+      }
+      tombstones.erase(tomb);
+    }
+    const auto held = objects.find(key);
+    if (held != objects.end() && held->second.meta().resource_version > now.meta().resource_version) {
+      return;
+    }
+    confirm(key);
+    if (held == objects.end() || held->second.meta().resource_version < now.meta().resource_version) {
+      replace(key, now);
+    }
+  }
+
+  void wrote(const Object& now) {
+    const Key key = now.key();
+    const auto tomb = tombstones.find(key);
+    if (tomb != tombstones.end() && tomb->second == now.meta().uid) {
+      return;
+    }
+    const auto held = objects.find(key);
+    if (held != objects.end() && held->second.meta().resource_version >= now.meta().resource_version) {
+      return;
+    }
+    unconfirmed.insert(key);
+    arm();
+    replace(key, now);
+  }
+
+  void gone(const Key& key, const std::string& uid) {
+    const Object* shown = informer->find(key);
+    if (shown != nullptr && shown->meta().uid == uid) {
+      tombstones.insert_or_assign(key, uid);
+    }
+    const auto held = objects.find(key);
+    if (held != objects.end() && held->second.meta().uid == uid) {
+      confirm(key);
+      replace(key, Object());
+    }
+  }
+
+  void replace(const Key& key, Object now) {
+    Object old;
+    if (const auto held = objects.find(key); held != objects.end()) {
+      old = std::move(held->second);
+      objects.erase(held);
+      unindex(key, old);
+    }
+    if (now) {
+      objects.emplace(key, now);
+      if (spec.index_of) {
+        for (std::string& name : spec.index_of(now)) {
+          index[std::move(name)].insert(key);
+        }
+      }
+    }
+    if (spec.on_change) {
+      spec.on_change(old, now);
+    }
+  }
+
+  void unindex(const Key& key, const Object& old) {
+    if (!spec.index_of) {
+      return;
+    }
+    for (const std::string& name : spec.index_of(old)) {
+      const auto it = index.find(name);
+      if (it == index.end()) {
+        continue;
+      }
+      it->second.erase(key);
+      if (it->second.empty()) {
+        index.erase(it);
+      }
+    }
+  }
+
+  void confirm(const Key& key) {
+    unconfirmed.erase(key);
+    if (unconfirmed.empty()) {
+      check_timer.cancel();
+    }
+  }
+
+  void arm() {
+    if (!check_timer.armed()) {
+      check_timer.set(kConfirmWithin, [this] { check(); });
+    }
+  }
+
+  void check() {
+    for (const Key& key : unconfirmed) {
+      const auto held = objects.find(key);
+      const std::string uid = held == objects.end() ? std::string() : held->second.meta().uid;
+      client.get(spec.what.kind, key, [weak = weak_from_this(), key, uid](Result<Object> found) {
+        if (const auto self = weak.lock()) {
+          self->checked(key, uid, found);
+        }
+      });
+    }
+    arm();
+  }
+
+  void checked(const Key& key, const std::string& uid, const Result<Object>& found) {
+    if (found && found->meta().uid == uid) {
+      wrote(*found);
+    } else if (found || found.error().code == Code::NotFound) {
+      gone(key, uid);
+    }
+  }
+};
+
+FreshView::FreshView(client::Client& client, Loop& loop, Spec spec)
+    : state_(std::make_shared<State>(client, loop, std::move(spec))) {
+  state_->start();
+}
+
+FreshView::~FreshView() {
+  // No callback may reach the owner, which is going too.
+  state_->spec.on_change = nullptr;
+  state_->check_timer.cancel();
+  state_->informer.reset();
+}
+
+bool FreshView::synced() const { return state_->informer->synced(); }
+void FreshView::on_sync(Task task) { state_->informer->on_sync(std::move(task)); }
+
+const Object* FreshView::find(const Key& key) const {
+  const auto it = state_->objects.find(key);
+  return it == state_->objects.end() ? nullptr : &it->second;
+}
+
+const std::map<Key, Object>& FreshView::all() const { return state_->objects; }
+
+const std::set<Key>& FreshView::keyed(std::string_view name) const {
+  static const std::set<Key> kNone;
+  const auto it = state_->index.find(name);
+  return it == state_->index.end() ? kNone : it->second;
+}
+
+void FreshView::wrote(const Object& now) { state_->wrote(now); }
+void FreshView::gone(const Key& key, const std::string& uid) { state_->gone(key, uid); }
+
+} // namespace berth::controllers

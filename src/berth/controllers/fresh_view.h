@@ -1,0 +1,58 @@
+// A controller's picture of one kind: what its informer shows, and what the controller itself has written since. A
+// reconciler that reads this never acts twice on its own stale reads: a pod it has created or deleted is (not) there
+// at once, however late the watch is. (Kubernetes' controllers reach the same with expectations.)
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "berth/base/loop.h"
+#include "berth/client/client.h"
+
+namespace berth::controllers {
+
+/// Of each object the newest version known is held, by resourceVersion. Lookups are O(log n).
+class FreshView {
+public:
+  /// The names under which `keyed` finds an object.
+  using IndexOf = std::function<std::vector<std::string>(const api::Object&)>;
+  /// As Informer::OnChange; own writes show here too.
+  using OnChange = std::function<void(const api::Object& old, const api::Object& now)>;
+
+  struct Spec {
+    client::ListOptions what;
+    IndexOf index_of;    ///< may be empty
+    OnChange on_change;  ///< may be empty
+  };
+
+  /// Starts listing at once. The client and the loop must outlive the view.
+  FreshView(client::Client& client, Loop& loop, Spec spec);
+  ~FreshView();
+  FreshView(const FreshView&) = delete;
+  FreshView& operator=(const FreshView&) = delete;
+
+  bool synced() const;
+  /// Runs once, when (or if) synced.
+  void on_sync(Task task);
+  /// nullptr if not held.
+  const api::Object* find(const api::Key& key) const;
+  const std::map<api::Key, api::Object>& all() const;
+  /// In order; empty if nothing has this name.
+  const std::set<api::Key>& keyed(std::string_view name) const;
+
+  /// An answer to a write (or a live read) of ours.
+  void wrote(const api::Object& now);
+  /// A write or read of ours found that this incarnation does not exist any more.
+  void gone(const api::Key& key, const std::string& uid);
+
+private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+} // namespace berth::controllers
