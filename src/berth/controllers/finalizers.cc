@@ -14,6 +14,10 @@ bool has_finalizer(const api::Object& object, std::string_view finalizer) {
   return std::ranges::find(object.meta().finalizers, finalizer) != object.meta().finalizers.end();
 }
 
+bool deletion_complete(const api::ObjectMeta& meta) {
+  return meta.deletion_timestamp && meta.finalizers.empty() && meta.deletion_grace_period_seconds.value_or(0) == 0;
+}
+
 json::value without_finalizer(const api::Object& object, std::string_view finalizer) {
   json::array rest;
   for (const std::string& held : object.meta().finalizers) {

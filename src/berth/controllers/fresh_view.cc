@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "berth/client/informer.h"
+#include "berth/controllers/finalizers.h"
 
 namespace berth::controllers {
 
@@ -186,7 +187,23 @@ const std::set<Key>& FreshView::keyed(std::string_view name) const {
   return it == state_->index.end() ? kNone : it->second;
 }
 
-void FreshView::wrote(const Object& now) { state_->wrote(now); }
+void FreshView::wrote(const Object& now) {
+  if (deletion_complete(now.meta())) {
+    state_->gone(now.key(), now.meta().uid);
+  } else {
+    state_->wrote(now);
+  }
+}
+
+void FreshView::removed(const Object& left) {
+  // Without finalizers and grace the server deletes at once and does not even mark the object.
+  if (left.meta().deletion_timestamp) {
+    wrote(left);
+  } else {
+    state_->gone(left.key(), left.meta().uid);
+  }
+}
+
 void FreshView::gone(const Key& key, const std::string& uid) { state_->gone(key, uid); }
 
 } // namespace berth::controllers

@@ -45,8 +45,10 @@ public:
   /// In order; empty if nothing has this name.
   const std::set<api::Key>& keyed(std::string_view name) const;
 
-  /// An answer to a write (or a live read) of ours.
+  /// An answer to a write (or a live read) of ours. An object whose deletion is complete counts as gone.
   void wrote(const api::Object& now);
+  /// The answer to a deletion of ours.
+  void removed(const api::Object& left);
   /// A write or read of ours found that this incarnation does not exist any more.
   void gone(const api::Key& key, const std::string& uid);
 

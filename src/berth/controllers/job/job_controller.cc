@@ -69,6 +69,7 @@ struct JobController::State : std::enable_shared_from_this<JobController::State>
         queue(l, [this](const Key& key, client::WorkQueue::Finish finish) { reconcile(key, std::move(finish)); },
               {.workers = options.workers}),
         jobs(c, l, {.what = {.kind = client::kJobs},
+                    .index_of = {},
                     .on_change = [this](const Object& old, const Object& now) { queue.add((now ? now : old).key()); }}),
         pods(c, l, {.what = {.kind = client::kPods},
                     .index_of = index_by_job,
@@ -299,25 +300,21 @@ struct JobController::State : std::enable_shared_from_this<JobController::State>
                       return;
                     }
                     if (left) {
-                      self->note_removed(*left);
+                      self->pods.removed(*left);
                       self->recorder.record(pass->job, EventType::Normal, "SuccessfulDelete",
                                             fmt::format("Deleted pod: {}", key.name));
-                    } else if (is_gone(left.error())) {
+                      done(Outcome::Done);
+                      return;
+                    }
+                    // Conflict: the uid is another's, so ours is gone.
+                    const bool absent = is_gone(left.error()) || left.error().code == Code::Conflict;
+                    if (absent) {
                       self->pods.gone(key, removal.uid);
                     }
-                    done(left || is_gone(left.error()) ? Outcome::Done : Outcome::Retry);
+                    done(absent ? Outcome::Done : Outcome::Retry);
                   });
   }
 
-  void note_removed(const Object& left) {
-    if (left.meta().deletion_timestamp) {
-      pods.wrote(left);
-    } else {
-      pods.gone(left.key(), left.meta().uid);
-    }
-  }
-
-  /// NotFound, or the name belongs to another incarnation (a failed uid precondition).
   static bool is_gone(const Error& error) { return error.code == Code::NotFound; }
 
   // ---- counting -------------------------------------------------------------------------------
@@ -391,8 +388,8 @@ struct JobController::State : std::enable_shared_from_this<JobController::State>
                     if (!self) {
                       return;
                     }
-                    if (left && left->meta().deletion_timestamp) {
-                      self->jobs.wrote(*left);
+                    if (left) {
+                      self->jobs.removed(*left);
                     }
                     const bool done = left || left.error().code == Code::NotFound;
                     pass->finish(done ? Outcome::Done : Outcome::Retry);
