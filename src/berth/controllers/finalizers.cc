@@ -15,7 +15,8 @@ bool has_finalizer(const api::Object& object, std::string_view finalizer) {
 }
 
 bool deletion_complete(const api::ObjectMeta& meta) {
-  return meta.deletion_timestamp && meta.finalizers.empty() && meta.deletion_grace_period_seconds.value_or(0) == 0;
+  return meta.deletion_timestamp && meta.finalizers.empty() &&
+         meta.deletion_grace_period_seconds.value_or(0) == 0;
 }
 
 json::value without_finalizer(const api::Object& object, std::string_view finalizer) {

@@ -18,8 +18,8 @@ bool has_finalizer(const api::Object& object, std::string_view finalizer);
 /// Deleted, and neither a finalizer nor a grace period holds it: what a server removes.
 bool deletion_complete(const api::ObjectMeta& meta);
 
-/// A merge patch that takes the finalizer off this version of the object. It replaces the whole list, so it carries
-/// uid and resourceVersion as preconditions.
+/// A merge patch that takes the finalizer off this version of the object. It replaces the whole
+/// list, so it carries uid and resourceVersion as preconditions.
 api::json::value without_finalizer(const api::Object& object, std::string_view finalizer);
 
 } // namespace berth::controllers

@@ -11,27 +11,30 @@ using api::Key;
 using api::Object;
 
 namespace {
-/// An own write that no watch has confirmed by then is checked with a read: its object may have been created and
-/// deleted between two relists, and would otherwise be believed in for ever.
+/// An own write that no watch has confirmed by then is checked with a read: its object may have
+/// been created and deleted between two relists, and would otherwise be believed in for ever.
 constexpr Duration kConfirmWithin = Duration::seconds(30);
 } // namespace
 
 struct FreshView::State : std::enable_shared_from_this<FreshView::State> {
-  State(client::Client& c, Loop& l, Spec s) : client(c), loop(l), spec(std::move(s)), check_timer(l) {}
+  State(client::Client& c, Loop& l, Spec s)
+      : client(c), loop(l), spec(std::move(s)), check_timer(l) {}
 
   client::Client& client;
   Loop& loop;
   Spec spec;
   std::map<Key, Object> objects;
   std::map<std::string, std::set<Key>, std::less<>> index;
-  std::set<Key> unconfirmed;              ///< own writes that the informer has not reached
-  std::map<Key, std::string> tombstones;  ///< known to be gone while the informer still shows this uid
+  std::set<Key> unconfirmed; ///< own writes that the informer has not reached
+  std::map<Key, std::string>
+      tombstones; ///< known to be gone while the informer still shows this uid
   Timer check_timer;
   std::unique_ptr<client::Informer> informer;
 
   void start() {
     informer = std::make_unique<client::Informer>(
-        client, loop, spec.what, [this](const Object& old, const Object& now) { informed(old, now); });
+        client, loop, spec.what,
+        [this](const Object& old, const Object& now) { informed(old, now); });
   }
 
   void informed(const Object& old, const Object& now) {
@@ -52,11 +55,13 @@ struct FreshView::State : std::enable_shared_from_this<FreshView::State> {
       tombstones.erase(tomb);
     }
     const auto held = objects.find(key);
-    if (held != objects.end() && held->second.meta().resource_version > now.meta().resource_version) {
+    if (held != objects.end() &&
+        held->second.meta().resource_version > now.meta().resource_version) {
       return;
     }
     confirm(key);
-    if (held == objects.end() || held->second.meta().resource_version < now.meta().resource_version) {
+    if (held == objects.end() ||
+        held->second.meta().resource_version < now.meta().resource_version) {
       replace(key, now);
     }
   }
@@ -68,7 +73,8 @@ struct FreshView::State : std::enable_shared_from_this<FreshView::State> {
       return;
     }
     const auto held = objects.find(key);
-    if (held != objects.end() && held->second.meta().resource_version >= now.meta().resource_version) {
+    if (held != objects.end() &&
+        held->second.meta().resource_version >= now.meta().resource_version) {
       return;
     }
     unconfirmed.insert(key);
@@ -171,15 +177,21 @@ FreshView::~FreshView() {
   state_->informer.reset();
 }
 
-bool FreshView::synced() const { return state_->informer->synced(); }
-void FreshView::on_sync(Task task) { state_->informer->on_sync(std::move(task)); }
+bool FreshView::synced() const {
+  return state_->informer->synced();
+}
+void FreshView::on_sync(Task task) {
+  state_->informer->on_sync(std::move(task));
+}
 
 const Object* FreshView::find(const Key& key) const {
   const auto it = state_->objects.find(key);
   return it == state_->objects.end() ? nullptr : &it->second;
 }
 
-const std::map<Key, Object>& FreshView::all() const { return state_->objects; }
+const std::map<Key, Object>& FreshView::all() const {
+  return state_->objects;
+}
 
 const std::set<Key>& FreshView::keyed(std::string_view name) const {
   static const std::set<Key> kNone;
@@ -204,6 +216,8 @@ void FreshView::removed(const Object& left) {
   }
 }
 
-void FreshView::gone(const Key& key, const std::string& uid) { state_->gone(key, uid); }
+void FreshView::gone(const Key& key, const std::string& uid) {
+  state_->gone(key, uid);
+}
 
 } // namespace berth::controllers

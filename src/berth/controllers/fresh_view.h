@@ -1,6 +1,7 @@
-// A controller's picture of one kind: what its informer shows, and what the controller itself has written since. A
-// reconciler that reads this never acts twice on its own stale reads: a pod it has created or deleted is (not) there
-// at once, however late the watch is. (Kubernetes' controllers reach the same with expectations.)
+// A controller's picture of one kind: what its informer shows, and what the controller itself has
+// written since. A reconciler that reads this never acts twice on its own stale reads: a pod it has
+// created or deleted is (not) there at once, however late the watch is. (Kubernetes' controllers
+// reach the same with expectations.)
 #pragma once
 
 #include <functional>
@@ -18,7 +19,7 @@ namespace berth::controllers {
 
 /// Of each object the newest version known is held, by resourceVersion. Lookups are O(log n).
 class FreshView {
-public:
+ public:
   /// The names under which `keyed` finds an object.
   using IndexOf = std::function<std::vector<std::string>(const api::Object&)>;
   /// As Informer::OnChange; own writes show here too.
@@ -26,8 +27,8 @@ public:
 
   struct Spec {
     client::ListOptions what;
-    IndexOf index_of;    ///< may be empty
-    OnChange on_change;  ///< may be empty
+    IndexOf index_of;   ///< may be empty
+    OnChange on_change; ///< may be empty
   };
 
   /// Starts listing at once. The client and the loop must outlive the view.
@@ -45,14 +46,15 @@ public:
   /// In order; empty if nothing has this name.
   const std::set<api::Key>& keyed(std::string_view name) const;
 
-  /// An answer to a write (or a live read) of ours. An object whose deletion is complete counts as gone.
+  /// An answer to a write (or a live read) of ours. An object whose deletion is complete counts as
+  /// gone.
   void wrote(const api::Object& now);
   /// The answer to a deletion of ours.
   void removed(const api::Object& left);
   /// A write or read of ours found that this incarnation does not exist any more.
   void gone(const api::Key& key, const std::string& uid);
 
-private:
+ private:
   struct State;
   std::shared_ptr<State> state_;
 };

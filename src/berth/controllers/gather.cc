@@ -8,7 +8,9 @@ using client::Outcome;
 
 Gather::Gather(Key, Then then) : then_(std::move(then)) {}
 
-std::shared_ptr<Gather> Gather::make(Then then) { return std::make_shared<Gather>(Key(), std::move(then)); }
+std::shared_ptr<Gather> Gather::make(Then then) {
+  return std::make_shared<Gather>(Key(), std::move(then));
+}
 
 std::function<void(Outcome)> Gather::expect() {
   ++waiting_;

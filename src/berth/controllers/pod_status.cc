@@ -19,8 +19,8 @@ json::object& condition_in(json::object& status, std::string_view type) {
     list = json::array();
   }
   json::array& conditions = list.get_array();
-  const auto it =
-      std::ranges::find_if(conditions, [&](const json::value& c) { return api::string_at(c, "type") == type; });
+  const auto it = std::ranges::find_if(
+      conditions, [&](const json::value& c) { return api::string_at(c, "type") == type; });
   if (it != conditions.end()) {
     return it->get_object();
   }
@@ -47,7 +47,8 @@ api::Object with_condition(const api::Object& pod, const PodCondition& condition
 }
 
 api::Object with_phase_failed(const api::Object& pod) {
-  return pod.edit([](json::object& document) { api::object_at(document, "status")["phase"] = "Failed"; });
+  return pod.edit(
+      [](json::object& document) { api::object_at(document, "status")["phase"] = "Failed"; });
 }
 
 std::vector<std::string> index_by_node(const api::Object& pod) {

@@ -1,5 +1,5 @@
-// Changes that controllers make to a pod's status, as edited copies to be stored with Subresource::Status. Forms:
-// core/v1 PodStatus.
+// Changes that controllers make to a pod's status, as edited copies to be stored with
+// Subresource::Status. Forms: core/v1 PodStatus.
 #pragma once
 
 #include <string>

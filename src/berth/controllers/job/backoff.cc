@@ -23,7 +23,8 @@ void BackoffRecord::observe(const PodFact& pod) {
   }
   // A pod that the Job itself removed lost its finalizer first: that it then ends is no failure.
   const bool failed = pod.deleting ? pod.tracked : pod.phase == PodFact::Phase::Failed;
-  // A failure keeps the time first seen: a terminating pod's end must not move when its containers stop.
+  // A failure keeps the time first seen: a terminating pod's end must not move when its containers
+  // stop.
   if (failed && (!last_success_ || pod.finished_at >= *last_success_)) {
     failures_.emplace(pod.uid, pod.finished_at);
   }

@@ -5,7 +5,9 @@
 namespace berth::controllers {
 namespace {
 
-TimePoint at(std::int64_t seconds) { return TimePoint::from_unix_seconds(1000 + seconds); }
+TimePoint at(std::int64_t seconds) {
+  return TimePoint::from_unix_seconds(1000 + seconds);
+}
 
 PodFact ended(const char* uid, PodFact::Phase phase, std::int64_t seconds) {
   PodFact fact;
@@ -28,12 +30,14 @@ TEST_P(JobBackoff, DoublesUpToTenMinutes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Table, JobBackoff,
-                         testing::Values(DelayCase{-1, 0}, DelayCase{0, 0}, DelayCase{1, 10}, DelayCase{2, 20},
-                                         DelayCase{3, 40}, DelayCase{6, 320}, DelayCase{7, 600}, DelayCase{8, 600},
+                         testing::Values(DelayCase{-1, 0}, DelayCase{0, 0}, DelayCase{1, 10},
+                                         DelayCase{2, 20}, DelayCase{3, 40}, DelayCase{6, 320},
+                                         DelayCase{7, 600}, DelayCase{8, 600},
                                          DelayCase{1'000'000, 600}),
                          [](const auto& test) {
-                           return test.param.failures < 0 ? "negative"
-                                                          : "failures_" + std::to_string(test.param.failures);
+                           return test.param.failures < 0
+                                      ? "negative"
+                                      : "failures_" + std::to_string(test.param.failures);
                          });
 
 TEST(BackoffRecord, SeeingAPodAgainChangesNothing) {

@@ -38,13 +38,16 @@ IndexSet IndexSet::parse(std::string_view text, std::int64_t limit) {
   return set;
 }
 
-void IndexSet::insert(std::int64_t index) { insert_interval({.first = index, .last = index}); }
+void IndexSet::insert(std::int64_t index) {
+  insert_interval({.first = index, .last = index});
+}
 
 void IndexSet::insert_interval(Interval added) {
   // The intervals that touch or overlap the new one melt into it.
   const auto begin = std::ranges::lower_bound(intervals_, added.first - 1, {}, &Interval::last);
-  const auto end = std::upper_bound(begin, intervals_.end(), added.last + 1,
-                                    [](std::int64_t value, const Interval& i) { return value < i.first; });
+  const auto end =
+      std::upper_bound(begin, intervals_.end(), added.last + 1,
+                       [](std::int64_t value, const Interval& i) { return value < i.first; });
   if (begin != end) {
     added.first = std::min(added.first, begin->first);
     added.last = std::max(added.last, std::prev(end)->last);

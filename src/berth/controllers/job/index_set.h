@@ -1,5 +1,5 @@
-// Sets of completion indexes in the text form of status.completedIndexes and status.failedIndexes: "0,2,3,5-9".
-// Form: batch/v1 JobStatus; two neighbours are written "2,3", three or more "2-4".
+// Sets of completion indexes in the text form of status.completedIndexes and status.failedIndexes:
+// "0,2,3,5-9". Form: batch/v1 JobStatus; two neighbours are written "2,3", three or more "2-4".
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,13 @@
 
 namespace berth::controllers {
 
-/// Invariant: intervals are sorted, disjoint and not adjacent. contains() is O(log n), insert() O(n) in intervals.
+/// Invariant: intervals are sorted, disjoint and not adjacent. contains() is O(log n), insert()
+/// O(n) in intervals.
 class IndexSet {
-public:
+ public:
   IndexSet() = default;
-  /// Reads the text form. What is not understood, or lies at or above `limit`, is left out: a status that a user
-  /// has damaged must not stop the controller.
+  /// Reads the text form. What is not understood, or lies at or above `limit`, is left out: a
+  /// status that a user has damaged must not stop the controller.
   static IndexSet parse(std::string_view text, std::int64_t limit);
 
   void insert(std::int64_t index);
@@ -25,7 +26,7 @@ public:
 
   bool operator==(const IndexSet&) const = default;
 
-private:
+ private:
   struct Interval {
     std::int64_t first = 0;
     std::int64_t last = 0; ///< included

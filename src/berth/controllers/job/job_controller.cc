@@ -49,15 +49,16 @@ std::optional<Key> job_of(const Object& pod) {
 
 /// Whether a failed request may have been carried out all the same.
 bool outcome_unknown(const Error& error) {
-  return error.code == Code::Timeout || error.code == Code::Unavailable || error.code == Code::Internal;
+  return error.code == Code::Timeout || error.code == Code::Unavailable ||
+         error.code == Code::Internal;
 }
 
 /// What is remembered of a Job between reconciles.
 struct Memory {
   std::string uid;
   BackoffRecord backoff;
-  /// A live list must come before the next step: after a start with pods not yet counted, or after a creation
-  /// whose outcome is unknown.
+  /// A live list must come before the next step: after a start with pods not yet counted, or after
+  /// a creation whose outcome is unknown.
   bool verify = false;
 };
 
@@ -66,14 +67,22 @@ struct Memory {
 struct JobController::State : std::enable_shared_from_this<JobController::State> {
   State(client::Client& c, Loop& l, Rng r, const Options& options)
       : client(c), loop(l), names(r.fork(1)), recorder(c, l, r.fork(2), "job-controller"),
-        queue(l, [this](const Key& key, client::WorkQueue::Finish finish) { reconcile(key, std::move(finish)); },
+        queue(l,
+              [this](const Key& key, client::WorkQueue::Finish finish) {
+                reconcile(key, std::move(finish));
+              },
               {.workers = options.workers}),
-        jobs(c, l, {.what = {.kind = client::kJobs},
-                    .index_of = {},
-                    .on_change = [this](const Object& old, const Object& now) { queue.add((now ? now : old).key()); }}),
-        pods(c, l, {.what = {.kind = client::kPods},
-                    .index_of = index_by_job,
-                    .on_change = [this](const Object& old, const Object& now) { pod_changed(old, now); }}) {
+        jobs(c, l,
+             {.what = {.kind = client::kJobs},
+              .index_of = {},
+              .on_change = [this](const Object& old,
+                                  const Object& now) { queue.add((now ? now : old).key()); }}),
+        pods(c, l,
+             {.what = {.kind = client::kPods},
+              .index_of = index_by_job,
+              .on_change = [this](const Object& old, const Object& now) {
+                pod_changed(old, now);
+              }}) {
     const auto restart = [this] {
       for (const auto& [key, job] : jobs.all()) {
         queue.add(key);
@@ -126,8 +135,8 @@ struct JobController::State : std::enable_shared_from_this<JobController::State>
     }
     const auto state = job_state(*job);
     if (!state) {
-      log(LogLevel::Warn, "job-controller", fmt::format("job {} is not understood: {}", key.to_string(),
-                                                        to_string(state.error())));
+      log(LogLevel::Warn, "job-controller",
+          fmt::format("job {} is not understood: {}", key.to_string(), to_string(state.error())));
       finish(Outcome::Done);
       return;
     }
@@ -177,8 +186,6 @@ struct JobController::State : std::enable_shared_from_this<JobController::State>
     const JobPlan& plan = pass->plan;
     if (plan.wake) {
       queue.add_after(pass->key, *plan.wake - loop.now());
-    } else {
-      queue.forget(pass->key);
     }
     if (plan.expired) {
       expire(pass);
@@ -191,6 +198,9 @@ struct JobController::State : std::enable_shared_from_this<JobController::State>
     } else if (!plan.release.empty()) {
       release_pods(pass);
     } else {
+      if (!plan.wake) {
+        queue.forget(pass->key); // a timer of earlier plans has nothing to wait for
+      }
       pass->finish(Outcome::Done);
     }
   }
@@ -213,8 +223,8 @@ struct JobController::State : std::enable_shared_from_this<JobController::State>
 
   // ---- creating -------------------------------------------------------------------------------
 
-  /// Creates `plan.create` from `begin` on in batches of 1, 2, 4, ...: a refusal that holds for all (quota, a broken
-  /// template) then costs one request, not hundreds.
+  /// Creates `plan.create` from `begin` on in batches of 1, 2, 4, ...: a refusal that holds for all
+  /// (quota, a broken template) then costs one request, not hundreds.
   void create_pods(const std::shared_ptr<Pass>& pass, std::size_t begin, std::size_t batch) {
     const std::size_t end = std::min(begin + batch, pass->plan.create.size());
     auto all = Gather::make([weak = weak_from_this(), pass, end, batch](Outcome outcome) {
@@ -234,7 +244,8 @@ struct JobController::State : std::enable_shared_from_this<JobController::State>
     all->close();
   }
 
-  void create_pod(const std::shared_ptr<Pass>& pass, const PodCreation& wanted, std::function<void(Outcome)> done) {
+  void create_pod(const std::shared_ptr<Pass>& pass, const PodCreation& wanted,
+                  std::function<void(Outcome)> done) {
     auto pod = make_job_pod(pass->job, *pass->state, wanted, names.name_suffix());
     if (!pod) {
       refused(*pass, pod.error());
@@ -265,7 +276,8 @@ struct JobController::State : std::enable_shared_from_this<JobController::State>
     if (outcome_unknown(error)) {
       memories[pass.key].verify = true;
     }
-    recorder.record(pass.job, EventType::Warning, "FailedCreate", fmt::format("Error creating: {}", error.message));
+    recorder.record(pass.job, EventType::Warning, "FailedCreate",
+                    fmt::format("Error creating: {}", error.message));
   }
 
   // ---- deleting -------------------------------------------------------------------------------
@@ -291,7 +303,8 @@ struct JobController::State : std::enable_shared_from_this<JobController::State>
     all->close();
   }
 
-  void remove_pod(const std::shared_ptr<Pass>& pass, const PodRemoval& removal, std::function<void(Outcome)> done) {
+  void remove_pod(const std::shared_ptr<Pass>& pass, const PodRemoval& removal,
+                  std::function<void(Outcome)> done) {
     const Key key{pass->key.ns, removal.name};
     client.remove(client::kPods, key, {.uid = removal.uid},
                   [weak = weak_from_this(), pass, key, removal, done](Result<Object> left) {
@@ -307,7 +320,8 @@ struct JobController::State : std::enable_shared_from_this<JobController::State>
                       return;
                     }
                     // Conflict: the uid is another's, so ours is gone.
-                    const bool absent = is_gone(left.error()) || left.error().code == Code::Conflict;
+                    const bool absent =
+                        is_gone(left.error()) || left.error().code == Code::Conflict;
                     if (absent) {
                       self->pods.gone(key, removal.uid);
                     }
@@ -320,7 +334,8 @@ struct JobController::State : std::enable_shared_from_this<JobController::State>
   // ---- counting -------------------------------------------------------------------------------
 
   void store_status(const std::shared_ptr<Pass>& pass) {
-    client.update(with_status(pass->job, pass->plan.status, *pass->state), client::Subresource::Status,
+    client.update(with_status(pass->job, pass->plan.status, *pass->state),
+                  client::Subresource::Status,
                   [weak = weak_from_this(), pass](Result<Object> stored) {
                     if (const auto self = weak.lock()) {
                       self->status_stored(pass, stored);
@@ -340,7 +355,8 @@ struct JobController::State : std::enable_shared_from_this<JobController::State>
     }
     jobs.wrote(*stored);
     for (const JobEvent& event : pass->plan.events) {
-      recorder.record(*stored, event.type == JobEvent::Type::Normal ? EventType::Normal : EventType::Warning,
+      recorder.record(*stored,
+                      event.type == JobEvent::Type::Normal ? EventType::Normal : EventType::Warning,
                       event.reason, event.message);
     }
     again(pass, Outcome::Done);
@@ -361,7 +377,8 @@ struct JobController::State : std::enable_shared_from_this<JobController::State>
       done(Outcome::Done);
       return;
     }
-    client.patch(client::kPods, key, without_finalizer(*pod, kJobTrackingFinalizer), client::Subresource::None,
+    client.patch(client::kPods, key, without_finalizer(*pod, kJobTrackingFinalizer),
+                 client::Subresource::None,
                  [weak = weak_from_this(), key, uid, done](Result<Object> patched) {
                    const auto self = weak.lock();
                    if (!self) {
@@ -396,7 +413,8 @@ struct JobController::State : std::enable_shared_from_this<JobController::State>
                   });
   }
 
-  /// Pods whose Job is gone keep their finalizer for nothing; that it is gone is checked with a live read first.
+  /// Pods whose Job is gone keep their finalizer for nothing; that it is gone is checked with a
+  /// live read first.
   void release_orphans(const Key& job, client::WorkQueue::Finish finish) {
     std::vector<std::pair<Key, api::ObjectMeta>> tracked;
     for (const Key& key : pods.keyed(job.to_string())) {
@@ -431,7 +449,8 @@ struct JobController::State : std::enable_shared_from_this<JobController::State>
   /// Reads the Job's pods from the server, so that none that exists is missing from the view.
   void verify(const Key& key, const Object& job, client::WorkQueue::Finish finish) {
     client::ListOptions what{.kind = client::kPods, .ns = key.ns};
-    what.labels.requirements.push_back({.key = std::string(kControllerUidLabel), .values = {job.meta().uid}});
+    what.labels.requirements.push_back(
+        {.key = std::string(kControllerUidLabel), .values = {job.meta().uid}});
     client.list(what, [weak = weak_from_this(), key, finish](Result<client::ObjectList> list) {
       const auto self = weak.lock();
       if (!self) {

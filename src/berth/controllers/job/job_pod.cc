@@ -34,7 +34,8 @@ void add_job_labels(json::object& metadata, const api::Object& job) {
   labels["job-name"] = job.meta().name;
 }
 
-/// JOB_COMPLETION_INDEX from the pod's own annotation, unless the container sets the variable itself.
+/// JOB_COMPLETION_INDEX from the pod's own annotation, unless the container sets the variable
+/// itself.
 void add_index_variable(json::value& container) {
   if (!container.is_object()) {
     return;
@@ -51,7 +52,8 @@ void add_index_variable(json::value& container) {
     const std::string path = fmt::format("metadata.annotations['{}']", kCompletionIndexKey);
     variables.push_back(json::object{
         {"name", kIndexVariable},
-        {"valueFrom", json::object{{"fieldRef", json::object{{"apiVersion", "v1"}, {"fieldPath", path}}}}}});
+        {"valueFrom",
+         json::object{{"fieldRef", json::object{{"apiVersion", "v1"}, {"fieldPath", path}}}}}});
   }
 }
 
@@ -75,10 +77,11 @@ void add_index(json::object& pod, const api::Object& job, std::int64_t index) {
 
 } // namespace
 
-Result<api::Object> make_job_pod(const api::Object& job, const JobState& state, const PodCreation& wanted,
-                                 const std::string& suffix) {
+Result<api::Object> make_job_pod(const api::Object& job, const JobState& state,
+                                 const PodCreation& wanted, const std::string& suffix) {
   const std::string tail = wanted.index ? fmt::format("-{}-", *wanted.index) : "-";
-  json::object pod = pod_from_template(state.job->pod_template, job, generate_name(job.meta().name, tail), suffix);
+  json::object pod =
+      pod_from_template(state.job->pod_template, job, generate_name(job.meta().name, tail), suffix);
   json::object& metadata = api::object_at(pod, "metadata");
   add_finalizer(metadata);
   add_job_labels(metadata, job);

@@ -17,7 +17,7 @@ struct Verdict {
 };
 
 class Planner {
-public:
+ public:
   explicit Planner(const JobInput& input)
       : in_(input), state_(input.state), job_(*input.state.job),
         now_(TimePoint::from_unix_seconds(input.now.unix_seconds())) {}
@@ -48,7 +48,7 @@ public:
     return std::move(plan_);
   }
 
-private:
+ private:
   void begin_status() {
     plan_.status = tally_.counted;
     plan_.status.active = static_cast<std::int64_t>(tally_.active.size());
@@ -69,10 +69,12 @@ private:
       return std::nullopt;
     }
     if (tally_.failed > state_.backoff_limit || too_many_restarts()) {
-      return Verdict{.reason = "BackoffLimitExceeded", .message = "Job has reached the specified backoff limit"};
+      return Verdict{.reason = "BackoffLimitExceeded",
+                     .message = "Job has reached the specified backoff limit"};
     }
     if (past_deadline()) {
-      return Verdict{.reason = "DeadlineExceeded", .message = "Job was active longer than specified deadline"};
+      return Verdict{.reason = "DeadlineExceeded",
+                     .message = "Job was active longer than specified deadline"};
     }
     return find_index_failure();
   }
@@ -108,7 +110,8 @@ private:
     if (job_.suspend || !job_.active_deadline_seconds || !plan_.status.start_time) {
       return false;
     }
-    const TimePoint due = *plan_.status.start_time + Duration::seconds(*job_.active_deadline_seconds);
+    const TimePoint due =
+        *plan_.status.start_time + Duration::seconds(*job_.active_deadline_seconds);
     if (in_.now >= due) {
       return true;
     }
@@ -131,7 +134,8 @@ private:
       return;
     }
     add_condition("Failed", failure.reason, failure.message);
-    plan_.events.push_back({.type = JobEvent::Type::Warning, .reason = failure.reason, .message = failure.message});
+    plan_.events.push_back(
+        {.type = JobEvent::Type::Warning, .reason = failure.reason, .message = failure.message});
     plan_expiry_from(now_);
   }
 
@@ -151,7 +155,9 @@ private:
   }
 
   /// The final condition waits until no pod of the Job runs and every finished one is counted.
-  bool settled() const { return tally_.active.empty() && tally_.terminating.empty() && tally_.all_counted; }
+  bool settled() const {
+    return tally_.active.empty() && tally_.terminating.empty() && tally_.all_counted;
+  }
 
   void add_condition(std::string_view type, std::string_view reason, std::string_view message) {
     if (plan_.status.holds(type) == nullptr) {
@@ -252,7 +258,8 @@ private:
         wake_at(it->second.until);
         continue;
       }
-      plan_.create.push_back({.index = index, .index_failures = it == failures.end() ? 0 : it->second.count});
+      plan_.create.push_back(
+          {.index = index, .index_failures = it == failures.end() ? 0 : it->second.count});
       --count;
     }
   }
@@ -344,6 +351,8 @@ private:
 
 } // namespace
 
-JobPlan plan_job(const JobInput& input) { return Planner(input).run(); }
+JobPlan plan_job(const JobInput& input) {
+  return Planner(input).run();
+}
 
 } // namespace berth::controllers

@@ -1,10 +1,11 @@
-// The Job controller's decisions as a pure function: given a Job, its pods and the time, which pods to create,
-// delete and release, and which status to store. Rules: the Kubernetes Job controller (tracking with finalizers,
-// suspension, deadlines, backoffLimit and backoffLimitPerIndex, SuccessCriteriaMet and FailureTarget before Complete
-// and Failed).
+// The Job controller's decisions as a pure function: given a Job, its pods and the time, which pods
+// to create, delete and release, and which status to store. Rules: the Kubernetes Job controller
+// (tracking with finalizers, suspension, deadlines, backoffLimit and backoffLimitPerIndex,
+// SuccessCriteriaMet and FailureTarget before Complete and Failed).
 //
-// Every step is safe to repeat. A pod that has finished is first named in the stored status (uncounted, or its index
-// in completedIndexes), then loses its finalizer, then moves into the counts.
+// Every step is safe to repeat. A pod that has finished is first named in the stored status
+// (uncounted, or its index in completedIndexes), then loses its finalizer, then moves into the
+// counts.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +31,8 @@ struct JobInput {
 struct PodRemoval {
   std::string name;
   std::string uid;
-  /// Whether the pod may still count as failed: pods of a failing Job do, pods that suspension or a lowered
-  /// parallelism removes do not and lose their finalizer first.
+  /// Whether the pod may still count as failed: pods of a failing Job do, pods that suspension or a
+  /// lowered parallelism removes do not and lose their finalizer first.
   enum class Counting { CountsAsFailed, NotCounted } counting = Counting::CountsAsFailed;
 
   bool operator==(const PodRemoval&) const = default;

@@ -10,13 +10,19 @@
 namespace berth::controllers {
 
 void PrintTo(const PodRemoval& removal, std::ostream* out) {
-  *out << removal.name << (removal.counting == PodRemoval::Counting::NotCounted ? " uncounted" : " counted");
+  *out << removal.name
+       << (removal.counting == PodRemoval::Counting::NotCounted ? " uncounted" : " counted");
 }
 void PrintTo(const PodCreation& creation, std::ostream* out) {
-  *out << "index " << creation.index.value_or(-1) << " after " << creation.index_failures << " failures";
+  *out << "index " << creation.index.value_or(-1) << " after " << creation.index_failures
+       << " failures";
 }
-void PrintTo(const JobEvent& event, std::ostream* out) { *out << event.reason << ": " << event.message; }
-void PrintTo(const JobCondition& c, std::ostream* out) { *out << c.type << "=" << c.status << " " << c.reason; }
+void PrintTo(const JobEvent& event, std::ostream* out) {
+  *out << event.reason << ": " << event.message;
+}
+void PrintTo(const JobCondition& c, std::ostream* out) {
+  *out << c.type << "=" << c.status << " " << c.reason;
+}
 
 namespace {
 
@@ -25,26 +31,56 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 constexpr TimePoint kStart = TimePoint::from_unix_seconds(1'700'000'000);
-TimePoint at(std::int64_t seconds) { return kStart + Duration::seconds(seconds); }
+TimePoint at(std::int64_t seconds) {
+  return kStart + Duration::seconds(seconds);
+}
 
 /// A Job under test, with verbs.
 class JobBuilder {
-public:
+ public:
   JobBuilder() { job_.meta.name = "train"; }
-  JobBuilder& completions(std::int64_t n) { return with([&] { state_.completions = n; }); }
-  JobBuilder& work_queue() { return with([&] { state_.completions.reset(); }); }
-  JobBuilder& parallelism(std::int64_t n) { return with([&] { job_.parallelism = n; }); }
-  JobBuilder& indexed() { return with([&] { job_.completion_mode = "Indexed"; }); }
-  JobBuilder& backoff_limit(std::int64_t n) { return with([&] { state_.backoff_limit = n; }); }
-  JobBuilder& per_index(std::int64_t n) { return with([&] { state_.backoff_limit_per_index = n; }); }
-  JobBuilder& max_failed_indexes(std::int64_t n) { return with([&] { state_.max_failed_indexes = n; }); }
-  JobBuilder& suspended() { return with([&] { job_.suspend = true; }); }
-  JobBuilder& deadline(std::int64_t s) { return with([&] { job_.active_deadline_seconds = s; }); }
-  JobBuilder& ttl(std::int64_t s) { return with([&] { job_.ttl_seconds_after_finished = s; }); }
-  JobBuilder& deleting() { return with([&] { job_.meta.deletion_timestamp = kStart; }); }
-  JobBuilder& on_failure() { return with([&] { state_.restart_on_failure = true; }); }
-  JobBuilder& replace_only_terminated() { return with([&] { state_.replace_only_terminated = true; }); }
-  JobBuilder& started(std::int64_t s) { return with([&] { state_.status.start_time = at(s); }); }
+  JobBuilder& completions(std::int64_t n) {
+    return with([&] { state_.completions = n; });
+  }
+  JobBuilder& work_queue() {
+    return with([&] { state_.completions.reset(); });
+  }
+  JobBuilder& parallelism(std::int64_t n) {
+    return with([&] { job_.parallelism = n; });
+  }
+  JobBuilder& indexed() {
+    return with([&] { job_.completion_mode = "Indexed"; });
+  }
+  JobBuilder& backoff_limit(std::int64_t n) {
+    return with([&] { state_.backoff_limit = n; });
+  }
+  JobBuilder& per_index(std::int64_t n) {
+    return with([&] { state_.backoff_limit_per_index = n; });
+  }
+  JobBuilder& max_failed_indexes(std::int64_t n) {
+    return with([&] { state_.max_failed_indexes = n; });
+  }
+  JobBuilder& suspended() {
+    return with([&] { job_.suspend = true; });
+  }
+  JobBuilder& deadline(std::int64_t s) {
+    return with([&] { job_.active_deadline_seconds = s; });
+  }
+  JobBuilder& ttl(std::int64_t s) {
+    return with([&] { job_.ttl_seconds_after_finished = s; });
+  }
+  JobBuilder& deleting() {
+    return with([&] { job_.meta.deletion_timestamp = kStart; });
+  }
+  JobBuilder& on_failure() {
+    return with([&] { state_.restart_on_failure = true; });
+  }
+  JobBuilder& replace_only_terminated() {
+    return with([&] { state_.replace_only_terminated = true; });
+  }
+  JobBuilder& started(std::int64_t s) {
+    return with([&] { state_.status.start_time = at(s); });
+  }
   JobBuilder& counted(std::int64_t succeeded, std::int64_t failed) {
     return with([&] {
       state_.status.succeeded = succeeded;
@@ -63,10 +99,14 @@ public:
       state_.status.uncounted_failed = std::move(failed);
     });
   }
-  JobBuilder& condition(const char* type, const char* status, const char* reason, std::int64_t s = 0) {
+  JobBuilder& condition(const char* type, const char* status, const char* reason,
+                        std::int64_t s = 0) {
     return with([&] {
-      state_.status.conditions.push_back(
-          {.type = type, .status = status, .reason = reason, .message = "said before", .last_transition = at(s)});
+      state_.status.conditions.push_back({.type = type,
+                                          .status = status,
+                                          .reason = reason,
+                                          .message = "said before",
+                                          .last_transition = at(s)});
     });
   }
 
@@ -76,7 +116,7 @@ public:
     return state;
   }
 
-private:
+ private:
   JobBuilder& with(const std::function<void()>& change) {
     change();
     return *this;
@@ -92,7 +132,7 @@ JobBuilder job() {
 }
 
 class PodBuilder {
-public:
+ public:
   explicit PodBuilder(const char* name) {
     fact_.name = name;
     fact_.uid = std::string("uid-") + name;
@@ -127,7 +167,7 @@ public:
   }
   std::shared_ptr<const PodFact> build() const { return std::make_shared<PodFact>(fact_); }
 
-private:
+ private:
   PodBuilder& phase(PodFact::Phase phase) {
     fact_.phase = phase;
     fact_.assigned = true;
@@ -140,9 +180,12 @@ private:
   PodFact fact_;
 };
 
-PodBuilder pod(const char* name) { return PodBuilder(name); }
+PodBuilder pod(const char* name) {
+  return PodBuilder(name);
+}
 
-JobPlan plan(const JobBuilder& builder, const std::vector<PodBuilder>& pods, TimePoint now = at(100)) {
+JobPlan plan(const JobBuilder& builder, const std::vector<PodBuilder>& pods,
+             TimePoint now = at(100)) {
   const JobState state = builder.build();
   PodFacts facts;
   BackoffRecord backoff;
@@ -187,7 +230,9 @@ struct CreateCase {
   std::vector<std::string> removes;
 };
 
-void PrintTo(const CreateCase& c, std::ostream* out) { *out << c.name; }
+void PrintTo(const CreateCase& c, std::ostream* out) {
+  *out << c.name;
+}
 
 class PlanPods : public testing::TestWithParam<CreateCase> {};
 
@@ -211,28 +256,53 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         CreateCase{"new_job_gets_its_pod", job(), {}, 1, {}},
         CreateCase{"parallelism_caps", job().completions(9).parallelism(4), run({"a"}), 3, {}},
-        CreateCase{"open_completions_cap", job().completions(9).parallelism(4).counted(7, 0), {}, 2, {}},
-        CreateCase{"running_pods_suffice", job().completions(2).parallelism(4), run({"a", "b"}), 0, {}},
-        CreateCase{"lowered_parallelism_removes_in_order", job().completions(9).parallelism(1),
-                   {pod("a").ready(), pod("b").running(), pod("c")}, 0, {"c", "b"}},
-        CreateCase{"parallelism_zero_removes_all", job().completions(3).parallelism(0), run({"a", "b"}), 0, {"a", "b"}},
-        CreateCase{"deleted_pod_is_replaced_after_its_backoff", job(), {pod("a").running().deleting()}, 1, {}},
-        CreateCase{"policy_failed_waits_for_the_end", job().replace_only_terminated(),
-                   {pod("a").running().deleting()}, 0, {}},
-        CreateCase{"work_queue_fills_parallelism", job().work_queue().parallelism(3), run({"a"}), 2, {}},
-        CreateCase{"work_queue_starts_none_after_a_success", job().work_queue().parallelism(3),
-                   {pod("a").running(), pod("b").succeeded()}, 0, {}},
-        CreateCase{"suspended_removes_all", job().completions(3).parallelism(3).suspended(), run({"a", "b"}), 0,
+        CreateCase{
+            "open_completions_cap", job().completions(9).parallelism(4).counted(7, 0), {}, 2, {}},
+        CreateCase{
+            "running_pods_suffice", job().completions(2).parallelism(4), run({"a", "b"}), 0, {}},
+        CreateCase{"lowered_parallelism_removes_in_order",
+                   job().completions(9).parallelism(1),
+                   {pod("a").ready(), pod("b").running(), pod("c")},
+                   0,
+                   {"c", "b"}},
+        CreateCase{"parallelism_zero_removes_all",
+                   job().completions(3).parallelism(0),
+                   run({"a", "b"}),
+                   0,
+                   {"a", "b"}},
+        CreateCase{"deleted_pod_is_replaced_after_its_backoff",
+                   job(),
+                   {pod("a").running().deleting()},
+                   1,
+                   {}},
+        CreateCase{"policy_failed_waits_for_the_end",
+                   job().replace_only_terminated(),
+                   {pod("a").running().deleting()},
+                   0,
+                   {}},
+        CreateCase{
+            "work_queue_fills_parallelism", job().work_queue().parallelism(3), run({"a"}), 2, {}},
+        CreateCase{"work_queue_starts_none_after_a_success",
+                   job().work_queue().parallelism(3),
+                   {pod("a").running(), pod("b").succeeded()},
+                   0,
+                   {}},
+        CreateCase{"suspended_removes_all",
+                   job().completions(3).parallelism(3).suspended(),
+                   run({"a", "b"}),
+                   0,
                    {"a", "b"}},
         CreateCase{"suspended_creates_none", job().suspended(), {}, 0, {}},
         CreateCase{"one_step_is_bounded", job().completions(2000).parallelism(2000), {}, 500, {}},
-        CreateCase{"finished_job_creates_none", job().condition("Complete", "True", "x"), {}, 0, {}},
+        CreateCase{
+            "finished_job_creates_none", job().condition("Complete", "True", "x"), {}, 0, {}},
         CreateCase{"deleted_job_creates_none", job().deleting(), {}, 0, {}}),
     [](const auto& test) { return test.param.name; });
 
 TEST(PlanPods, SuspensionLosesPodsWithoutCountingThem) {
   const JobPlan result = plan(job().suspended(), {pod("a").running()});
-  EXPECT_THAT(result.remove, ElementsAre(PodRemoval{"a", "uid-a", PodRemoval::Counting::NotCounted}));
+  EXPECT_THAT(result.remove,
+              ElementsAre(PodRemoval{"a", "uid-a", PodRemoval::Counting::NotCounted}));
 }
 
 // ---- indexes ------------------------------------------------------------------------------------
@@ -245,7 +315,9 @@ struct IndexCase {
   std::vector<std::string> removes;
 };
 
-void PrintTo(const IndexCase& c, std::ostream* out) { *out << c.name; }
+void PrintTo(const IndexCase& c, std::ostream* out) {
+  *out << c.name;
+}
 
 class PlanIndexes : public testing::TestWithParam<IndexCase> {};
 
@@ -266,28 +338,48 @@ INSTANTIATE_TEST_SUITE_P(
         IndexCase{"lowest_first", indexed(5, 3), {}, {0, 1, 2}, {}},
         IndexCase{"gaps_are_filled", indexed(5, 3), {pod("b").running().index(1)}, {0, 2}, {}},
         IndexCase{"completed_are_skipped", indexed(5, 2).completed("0,2"), {}, {1, 3}, {}},
-        IndexCase{"success_not_stored_yet_is_skipped", indexed(3, 3), {pod("a").succeeded().index(0)}, {1, 2}, {}},
-        IndexCase{"duplicates_keep_the_best", indexed(2, 2),
-                  {pod("a").index(0), pod("b").ready().index(0), pod("c").running().index(1)}, {}, {"a"}},
-        IndexCase{"out_of_range_goes", indexed(2, 2),
-                  {pod("a").running().index(0), pod("b").running().index(7)}, {}, {"b"}},
+        IndexCase{"success_not_stored_yet_is_skipped",
+                  indexed(3, 3),
+                  {pod("a").succeeded().index(0)},
+                  {1, 2},
+                  {}},
+        IndexCase{"duplicates_keep_the_best",
+                  indexed(2, 2),
+                  {pod("a").index(0), pod("b").ready().index(0), pod("c").running().index(1)},
+                  {},
+                  {"a"}},
+        IndexCase{"out_of_range_goes",
+                  indexed(2, 2),
+                  {pod("a").running().index(0), pod("b").running().index(7)},
+                  {},
+                  {"b"}},
         IndexCase{"without_index_goes", indexed(1, 1), {pod("a").running()}, {}, {"a"}},
-        IndexCase{"pod_of_a_completed_index_goes", indexed(3, 3).completed("0"),
-                  {pod("a").running().index(0), pod("b").running().index(1)}, {}, {"a"}},
-        IndexCase{"failed_index_stays_empty", indexed(3, 3).per_index(0),
-                  {pod("a").failed().index(0)}, {1, 2}, {}},
-        IndexCase{"index_with_failures_left_is_tried_again", indexed(2, 2).per_index(1),
-                  {pod("a").failed().index(0), pod("b").running().index(1)}, {0}, {}}),
+        IndexCase{"pod_of_a_completed_index_goes",
+                  indexed(3, 3).completed("0"),
+                  {pod("a").running().index(0), pod("b").running().index(1)},
+                  {},
+                  {"a"}},
+        IndexCase{"failed_index_stays_empty",
+                  indexed(3, 3).per_index(0),
+                  {pod("a").failed().index(0)},
+                  {1, 2},
+                  {}},
+        IndexCase{"index_with_failures_left_is_tried_again",
+                  indexed(2, 2).per_index(1),
+                  {pod("a").failed().index(0), pod("b").running().index(1)},
+                  {0},
+                  {}}),
     [](const auto& test) { return test.param.name; });
 
 TEST(PlanIndexes, TheReplacementCarriesTheFailureCount) {
-  const JobPlan result = plan(indexed(1, 1).per_index(3), {pod("a").failed().index(0), pod("b").failed().index(0, 1)});
+  const JobPlan result =
+      plan(indexed(1, 1).per_index(3), {pod("a").failed().index(0), pod("b").failed().index(0, 1)});
   EXPECT_THAT(result.create, ElementsAre(PodCreation{.index = 0, .index_failures = 2}));
 }
 
 TEST(PlanIndexes, EachIndexBacksOffAlone) {
-  const JobPlan result =
-      plan(indexed(2, 2).per_index(5), {pod("a").failed(95).index(0, 1), pod("b").failed(0).index(1)});
+  const JobPlan result = plan(indexed(2, 2).per_index(5),
+                              {pod("a").failed(95).index(0, 1), pod("b").failed(0).index(1)});
   EXPECT_EQ(indexes(result), std::vector<std::int64_t>{1});
   EXPECT_EQ(result.wake, at(115)) << "index 0 failed twice: 20 s after 95";
 }
@@ -319,20 +411,21 @@ TEST(PlanCounting, AFinishedPodIsListedThenReleasedThenCounted) {
 }
 
 TEST(PlanCounting, AnIndexIsCountedByTheIndexItself) {
-  const JobPlan listed = plan(indexed(2, 2), {pod("a").succeeded().index(1), pod("b").running().index(0)});
+  const JobPlan listed =
+      plan(indexed(2, 2), {pod("a").succeeded().index(1), pod("b").running().index(0)});
   EXPECT_EQ(listed.status.completed_indexes.to_string(), "1");
   EXPECT_EQ(listed.status.succeeded, 1);
   EXPECT_THAT(listed.release, IsEmpty());
 
-  const JobPlan released =
-      plan(indexed(2, 2).completed("1"), {pod("a").succeeded().index(1), pod("b").running().index(0)});
+  const JobPlan released = plan(indexed(2, 2).completed("1"),
+                                {pod("a").succeeded().index(1), pod("b").running().index(0)});
   EXPECT_THAT(names(released.release), ElementsAre("a"));
   EXPECT_EQ(released.status.succeeded, 1) << "not counted twice";
 }
 
 TEST(PlanCounting, ADeletedRunningPodCountsAsFailed) {
-  const JobPlan result = plan(job().completions(2).parallelism(2), {pod("a").running().deleting(), pod("b").running()},
-                              at(1));
+  const JobPlan result = plan(job().completions(2).parallelism(2),
+                              {pod("a").running().deleting(), pod("b").running()}, at(1));
   EXPECT_THAT(result.status.uncounted_failed, ElementsAre("uid-a"));
   EXPECT_EQ(result.status.terminating, 1);
 }
@@ -345,22 +438,26 @@ TEST(PlanCounting, APodListedAsFailedStaysFailedWhateverItsEnd) {
 }
 
 TEST(PlanCounting, ReadyAndActiveAreWhatIsThere) {
-  const JobPlan result = plan(job().completions(3).parallelism(3), {pod("a").ready(), pod("b").running(), pod("c")});
+  const JobPlan result =
+      plan(job().completions(3).parallelism(3), {pod("a").ready(), pod("b").running(), pod("c")});
   EXPECT_EQ(result.status.active, 3);
   EXPECT_EQ(result.status.ready, 1);
 }
 
 TEST(PlanCounting, FinishedAndDeletedJobsLetEveryPodGo) {
-  const std::vector<PodBuilder> pods{pod("a").succeeded(), pod("b").running(), pod("c").failed().released()};
-  EXPECT_THAT(names(plan(job().condition("Failed", "True", "x"), pods).release), ElementsAre("a", "b"));
+  const std::vector<PodBuilder> pods{pod("a").succeeded(), pod("b").running(),
+                                     pod("c").failed().released()};
+  EXPECT_THAT(names(plan(job().condition("Failed", "True", "x"), pods).release),
+              ElementsAre("a", "b"));
   EXPECT_THAT(names(plan(job().deleting(), pods).release), ElementsAre("a", "b"));
 }
 
 TEST(PlanCounting, ThePodThatKeepsAnIndexsFailureCountIsHeldUntilReplaced) {
   JobBuilder stored = indexed(1, 1).per_index(2).uncounted({}, {"uid-a"});
   EXPECT_THAT(plan(stored, {pod("a").failed(95).index(0)}).release, IsEmpty());
-  EXPECT_THAT(names(plan(stored, {pod("a").failed(95).index(0), pod("b").running().index(0, 1)}).release),
-              ElementsAre("a"));
+  EXPECT_THAT(
+      names(plan(stored, {pod("a").failed(95).index(0), pod("b").running().index(0, 1)}).release),
+      ElementsAre("a"));
 }
 
 // ---- endings ------------------------------------------------------------------------------------
@@ -374,7 +471,9 @@ struct EndCase {
   bool final; ///< Complete or Failed is set too
 };
 
-void PrintTo(const EndCase& c, std::ostream* out) { *out << c.name; }
+void PrintTo(const EndCase& c, std::ostream* out) {
+  *out << c.name;
+}
 
 class PlanEnd : public testing::TestWithParam<EndCase> {};
 
@@ -399,54 +498,132 @@ INSTANTIATE_TEST_SUITE_P(
     Table, PlanEnd,
     testing::Values(
         EndCase{"running", job(), {pod("a").running()}, "", "", false},
-        EndCase{"enough_counted", job().counted(1, 0), {}, "SuccessCriteriaMet", "CompletionsReached", true},
-        EndCase{"enough_but_not_counted_yet", job(), {pod("a").succeeded()}, "SuccessCriteriaMet", "CompletionsReached",
-                false},
-        EndCase{"zero_completions", job().completions(0), {}, "SuccessCriteriaMet", "CompletionsReached", true},
-        EndCase{"waits_for_terminating_pods", job().counted(1, 0), {pod("b").running().deleting().released()},
-                "SuccessCriteriaMet", "CompletionsReached", false},
-        EndCase{"work_queue_waits_for_the_others", job().work_queue().counted(1, 0), {pod("b").running()}, "", "",
-                false},
-        EndCase{"work_queue_done", job().work_queue().counted(1, 0), {}, "SuccessCriteriaMet", "CompletionsReached",
+        EndCase{"enough_counted",
+                job().counted(1, 0),
+                {},
+                "SuccessCriteriaMet",
+                "CompletionsReached",
                 true},
-        EndCase{"failures_within_the_limit", job().backoff_limit(2).counted(0, 2), {}, "", "", false},
-        EndCase{"failures_over_the_limit", job().backoff_limit(2).counted(0, 3), {}, "FailureTarget",
-                "BackoffLimitExceeded", true},
-        EndCase{"limit_zero_and_one_failed_pod", job().backoff_limit(0), {pod("a").failed()}, "FailureTarget",
-                "BackoffLimitExceeded", false},
-        EndCase{"restarts_in_place_reach_the_limit", job().on_failure().backoff_limit(3),
-                {pod("a").running().restarts(3)}, "FailureTarget", "BackoffLimitExceeded", false},
-        EndCase{"restarts_below_the_limit", job().on_failure().backoff_limit(3), {pod("a").running().restarts(2)}, "",
-                "", false},
-        EndCase{"restarts_do_not_count_with_never", job().backoff_limit(3), {pod("a").running().restarts(5)}, "", "",
+        EndCase{"enough_but_not_counted_yet",
+                job(),
+                {pod("a").succeeded()},
+                "SuccessCriteriaMet",
+                "CompletionsReached",
                 false},
-        EndCase{"deadline_passed", job().deadline(100), {}, "FailureTarget", "DeadlineExceeded", true},
+        EndCase{"zero_completions",
+                job().completions(0),
+                {},
+                "SuccessCriteriaMet",
+                "CompletionsReached",
+                true},
+        EndCase{"waits_for_terminating_pods",
+                job().counted(1, 0),
+                {pod("b").running().deleting().released()},
+                "SuccessCriteriaMet",
+                "CompletionsReached",
+                false},
+        EndCase{"work_queue_waits_for_the_others",
+                job().work_queue().counted(1, 0),
+                {pod("b").running()},
+                "",
+                "",
+                false},
+        EndCase{"work_queue_done",
+                job().work_queue().counted(1, 0),
+                {},
+                "SuccessCriteriaMet",
+                "CompletionsReached",
+                true},
+        EndCase{
+            "failures_within_the_limit", job().backoff_limit(2).counted(0, 2), {}, "", "", false},
+        EndCase{"failures_over_the_limit",
+                job().backoff_limit(2).counted(0, 3),
+                {},
+                "FailureTarget",
+                "BackoffLimitExceeded",
+                true},
+        EndCase{"limit_zero_and_one_failed_pod",
+                job().backoff_limit(0),
+                {pod("a").failed()},
+                "FailureTarget",
+                "BackoffLimitExceeded",
+                false},
+        EndCase{"restarts_in_place_reach_the_limit",
+                job().on_failure().backoff_limit(3),
+                {pod("a").running().restarts(3)},
+                "FailureTarget",
+                "BackoffLimitExceeded",
+                false},
+        EndCase{"restarts_below_the_limit",
+                job().on_failure().backoff_limit(3),
+                {pod("a").running().restarts(2)},
+                "",
+                "",
+                false},
+        EndCase{"restarts_do_not_count_with_never",
+                job().backoff_limit(3),
+                {pod("a").running().restarts(5)},
+                "",
+                "",
+                false},
+        EndCase{
+            "deadline_passed", job().deadline(100), {}, "FailureTarget", "DeadlineExceeded", true},
         EndCase{"deadline_to_come", job().deadline(101), {pod("a").running()}, "", "", false},
-        EndCase{"deadline_stands_still_while_suspended", job().deadline(10).suspended().condition("Suspended", "True", "x"), {}, "", "", false},
-        EndCase{"earlier_target_stands", job().condition("FailureTarget", "True", "DeadlineExceeded"), {},
-                "FailureTarget", "DeadlineExceeded", true},
+        EndCase{"deadline_stands_still_while_suspended",
+                job().deadline(10).suspended().condition("Suspended", "True", "x"),
+                {},
+                "",
+                "",
+                false},
+        EndCase{"earlier_target_stands",
+                job().condition("FailureTarget", "True", "DeadlineExceeded"),
+                {},
+                "FailureTarget",
+                "DeadlineExceeded",
+                true},
         EndCase{"success_stands_against_later_failures",
-                job().counted(1, 9).backoff_limit(0).condition("SuccessCriteriaMet", "True", "CompletionsReached"), {},
-                "SuccessCriteriaMet", "CompletionsReached", true},
-        EndCase{"failed_index_with_others_open", indexed(3, 3).per_index(0),
-                {pod("a").failed().index(0), pod("b").running().index(1), pod("c").running().index(2)}, "", "", false},
-        EndCase{"failed_index_and_the_rest_done", indexed(2, 2).per_index(0).completed("1").failed_indexes("0"), {},
-                "FailureTarget", "FailedIndexes", true},
-        EndCase{"too_many_failed_indexes", indexed(9, 9).per_index(0).max_failed_indexes(1).failed_indexes("0,1"), {},
-                "FailureTarget", "MaxFailedIndexesExceeded", true}),
+                job().counted(1, 9).backoff_limit(0).condition("SuccessCriteriaMet", "True",
+                                                               "CompletionsReached"),
+                {},
+                "SuccessCriteriaMet",
+                "CompletionsReached",
+                true},
+        EndCase{
+            "failed_index_with_others_open",
+            indexed(3, 3).per_index(0),
+            {pod("a").failed().index(0), pod("b").running().index(1), pod("c").running().index(2)},
+            "",
+            "",
+            false},
+        EndCase{"failed_index_and_the_rest_done",
+                indexed(2, 2).per_index(0).completed("1").failed_indexes("0"),
+                {},
+                "FailureTarget",
+                "FailedIndexes",
+                true},
+        EndCase{"too_many_failed_indexes",
+                indexed(9, 9).per_index(0).max_failed_indexes(1).failed_indexes("0,1"),
+                {},
+                "FailureTarget",
+                "MaxFailedIndexesExceeded",
+                true}),
     [](const auto& test) { return test.param.name; });
 
 TEST(PlanEnd, AFailingJobDeletesItsPodsAndCountsThem) {
-  const JobPlan failing = plan(job().deadline(50).completions(3).parallelism(3), {pod("a").running(), pod("b")});
-  EXPECT_THAT(failing.remove, ElementsAre(PodRemoval{"b", "uid-b", PodRemoval::Counting::CountsAsFailed},
-                                          PodRemoval{"a", "uid-a", PodRemoval::Counting::CountsAsFailed}));
+  const JobPlan failing =
+      plan(job().deadline(50).completions(3).parallelism(3), {pod("a").running(), pod("b")});
+  EXPECT_THAT(failing.remove,
+              ElementsAre(PodRemoval{"b", "uid-b", PodRemoval::Counting::CountsAsFailed},
+                          PodRemoval{"a", "uid-a", PodRemoval::Counting::CountsAsFailed}));
   EXPECT_THAT(failing.create, IsEmpty());
 }
 
 TEST(PlanEnd, TextsAreKubernetes) {
   const JobPlan complete = plan(job().counted(1, 0), {});
-  EXPECT_THAT(complete.events, ElementsAre(JobEvent{JobEvent::Type::Normal, "Completed", "Job completed"}));
-  EXPECT_EQ(complete.status.holds("Complete")->message, "Reached expected number of succeeded pods");
+  EXPECT_THAT(complete.events,
+              ElementsAre(JobEvent{JobEvent::Type::Normal, "Completed", "Job completed"}));
+  EXPECT_EQ(complete.status.holds("Complete")->message,
+            "Reached expected number of succeeded pods");
   const JobPlan failed = plan(job().backoff_limit(0).counted(0, 1), {});
   EXPECT_THAT(failed.events, ElementsAre(JobEvent{JobEvent::Type::Warning, "BackoffLimitExceeded",
                                                   "Job has reached the specified backoff limit"}));
@@ -465,7 +642,9 @@ TEST(PlanTime, StartTimeIsSetOnceAndNotWhileSuspended) {
   EXPECT_EQ(plan(fresh.suspended(), {}, at(7)).status.start_time, std::nullopt);
 }
 
-TEST(PlanTime, WakesForTheDeadline) { EXPECT_EQ(plan(job().deadline(300), {pod("a").running()}).wake, at(300)); }
+TEST(PlanTime, WakesForTheDeadline) {
+  EXPECT_EQ(plan(job().deadline(300), {pod("a").running()}).wake, at(300));
+}
 
 TEST(PlanTime, NeedsNoTimerWhileNothingIsDue) {
   EXPECT_EQ(plan(job(), {pod("a").running()}).wake, std::nullopt);
@@ -492,18 +671,22 @@ TEST(PlanTime, TtlCountsFromTheEnd) {
 
 TEST(PlanSuspension, IsSaidOnceAndTakenBack) {
   const JobPlan suspended = plan(job().suspended(), {});
-  EXPECT_THAT(suspended.events, ElementsAre(JobEvent{JobEvent::Type::Normal, "Suspended", "Job suspended"}));
+  EXPECT_THAT(suspended.events,
+              ElementsAre(JobEvent{JobEvent::Type::Normal, "Suspended", "Job suspended"}));
   ASSERT_NE(suspended.status.holds("Suspended"), nullptr);
   EXPECT_EQ(suspended.status.holds("Suspended")->reason, "JobSuspended");
 
-  EXPECT_THAT(plan(job().suspended().condition("Suspended", "True", "JobSuspended"), {}).events, IsEmpty());
+  EXPECT_THAT(plan(job().suspended().condition("Suspended", "True", "JobSuspended"), {}).events,
+              IsEmpty());
 
   const JobPlan resumed = plan(job().condition("Suspended", "True", "JobSuspended"), {});
-  EXPECT_THAT(resumed.events, ElementsAre(JobEvent{JobEvent::Type::Normal, "Resumed", "Job resumed"}));
+  EXPECT_THAT(resumed.events,
+              ElementsAre(JobEvent{JobEvent::Type::Normal, "Resumed", "Job resumed"}));
   EXPECT_EQ(resumed.status.holds("Suspended"), nullptr);
   EXPECT_EQ(resumed.status.start_time, at(100)) << "the deadline starts afresh";
 
-  EXPECT_THAT(plan(job(), {pod("a").running()}).status.conditions, IsEmpty()) << "never suspended: no condition";
+  EXPECT_THAT(plan(job(), {pod("a").running()}).status.conditions, IsEmpty())
+      << "never suspended: no condition";
 }
 
 } // namespace

@@ -44,7 +44,8 @@ std::int64_t restarts_in(const json::value& document) {
   std::int64_t total = 0;
   for (const std::string_view list : {"status.initContainerStatuses", "status.containerStatuses"}) {
     for (const json::value& container : array_at(document, list)) {
-      if (const json::value* count = api::find(container, "restartCount"); count != nullptr && count->is_int64()) {
+      if (const json::value* count = api::find(container, "restartCount");
+          count != nullptr && count->is_int64()) {
         total += count->get_int64();
       }
     }
@@ -65,7 +66,8 @@ std::optional<TimePoint> containers_finished(const json::value& document) {
   return last;
 }
 
-void read_ready(const json::value& document, PodFact& fact, std::optional<TimePoint>& unready_since) {
+void read_ready(const json::value& document, PodFact& fact,
+                std::optional<TimePoint>& unready_since) {
   for (const json::value& condition : array_at(document, "status.conditions")) {
     if (api::string_at(condition, "type") != "Ready") {
       continue;
@@ -87,7 +89,8 @@ Result<std::shared_ptr<const PodFact>> decode_pod_fact(const json::value& docume
   fact->uid = meta.uid;
   fact->phase = phase_of(api::string_at(document, "status.phase"));
   fact->deleting = meta.deletion_timestamp.has_value();
-  fact->tracked = std::ranges::find(meta.finalizers, kJobTrackingFinalizer) != meta.finalizers.end();
+  fact->tracked =
+      std::ranges::find(meta.finalizers, kJobTrackingFinalizer) != meta.finalizers.end();
   fact->assigned = !api::string_at(document, "spec.nodeName").empty();
   fact->created = meta.creation_timestamp.value_or(TimePoint());
   fact->index = number_in(meta.annotations, kCompletionIndexKey);
@@ -101,8 +104,8 @@ Result<std::shared_ptr<const PodFact>> decode_pod_fact(const json::value& docume
   } else if (unready_since) {
     fact->finished_at = *unready_since;
   } else if (meta.deletion_timestamp) {
-    fact->finished_at =
-        *meta.deletion_timestamp - Duration::seconds(meta.deletion_grace_period_seconds.value_or(0));
+    fact->finished_at = *meta.deletion_timestamp -
+                        Duration::seconds(meta.deletion_grace_period_seconds.value_or(0));
   } else {
     fact->finished_at = fact->created;
   }

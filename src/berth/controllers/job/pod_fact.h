@@ -15,7 +15,8 @@ namespace berth::controllers {
 /// A finished pod keeps this finalizer until the Job has counted it.
 inline constexpr std::string_view kJobTrackingFinalizer = "batch.kubernetes.io/job-tracking";
 inline constexpr std::string_view kCompletionIndexKey = "batch.kubernetes.io/job-completion-index";
-inline constexpr std::string_view kIndexFailuresAnnotation = "batch.kubernetes.io/job-index-failure-count";
+inline constexpr std::string_view kIndexFailuresAnnotation =
+    "batch.kubernetes.io/job-index-failure-count";
 
 struct PodFact {
   enum class Phase { Pending, Running, Succeeded, Failed };

@@ -53,7 +53,8 @@ PodFacts indexed_pods_to_remove(PodFacts active, std::int64_t count,
   for (auto& [index, pod] : best) {
     rest.push_back(std::move(pod));
   }
-  for (auto& pod : pods_to_remove(std::move(rest), count - static_cast<std::int64_t>(removed.size()))) {
+  for (auto& pod :
+       pods_to_remove(std::move(rest), count - static_cast<std::int64_t>(removed.size()))) {
     removed.push_back(std::move(pod));
   }
   return removed;

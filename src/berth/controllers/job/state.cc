@@ -53,11 +53,12 @@ std::vector<JobCondition> read_conditions(const json::value& document) {
     return conditions;
   }
   for (const json::value& item : value->get_array()) {
-    conditions.push_back({.type = std::string(api::string_at(item, "type")),
-                          .status = std::string(api::string_at(item, "status")),
-                          .reason = std::string(api::string_at(item, "reason")),
-                          .message = std::string(api::string_at(item, "message")),
-                          .last_transition = time_at(item, "lastTransitionTime").value_or(TimePoint())});
+    conditions.push_back(
+        {.type = std::string(api::string_at(item, "type")),
+         .status = std::string(api::string_at(item, "status")),
+         .reason = std::string(api::string_at(item, "reason")),
+         .message = std::string(api::string_at(item, "message")),
+         .last_transition = time_at(item, "lastTransitionTime").value_or(TimePoint())});
   }
   return conditions;
 }
@@ -71,8 +72,10 @@ JobStatus read_status(const json::value& document, std::int64_t completions) {
   status.failed = int_at(document, "status.failed").value_or(0);
   status.start_time = time_at(document, "status.startTime");
   status.completion_time = time_at(document, "status.completionTime");
-  status.completed_indexes = IndexSet::parse(api::string_at(document, "status.completedIndexes"), completions);
-  status.failed_indexes = IndexSet::parse(api::string_at(document, "status.failedIndexes"), completions);
+  status.completed_indexes =
+      IndexSet::parse(api::string_at(document, "status.completedIndexes"), completions);
+  status.failed_indexes =
+      IndexSet::parse(api::string_at(document, "status.failedIndexes"), completions);
   status.uncounted_succeeded = strings_at(document, "status.uncountedTerminatedPods.succeeded");
   status.uncounted_failed = strings_at(document, "status.uncountedTerminatedPods.failed");
   status.conditions = read_conditions(document);
@@ -117,10 +120,12 @@ void set_time(json::object& status, std::string_view key, std::optional<TimePoin
 json::object write_uncounted(const JobStatus& status) {
   json::object uncounted;
   if (!status.uncounted_succeeded.empty()) {
-    uncounted["succeeded"] = json::array(status.uncounted_succeeded.begin(), status.uncounted_succeeded.end());
+    uncounted["succeeded"] =
+        json::array(status.uncounted_succeeded.begin(), status.uncounted_succeeded.end());
   }
   if (!status.uncounted_failed.empty()) {
-    uncounted["failed"] = json::array(status.uncounted_failed.begin(), status.uncounted_failed.end());
+    uncounted["failed"] =
+        json::array(status.uncounted_failed.begin(), status.uncounted_failed.end());
   }
   return uncounted;
 }
@@ -146,8 +151,10 @@ Result<std::shared_ptr<const JobState>> decode_job_state(const json::value& docu
   const std::int64_t default_limit =
       state->backoff_limit_per_index ? std::numeric_limits<std::int32_t>::max() : 6;
   state->backoff_limit = int_at(document, "spec.backoffLimit").value_or(default_limit);
-  state->restart_on_failure = api::string_at(document, "spec.template.spec.restartPolicy") == "OnFailure";
-  state->replace_only_terminated = api::string_at(document, "spec.podReplacementPolicy") == "Failed";
+  state->restart_on_failure =
+      api::string_at(document, "spec.template.spec.restartPolicy") == "OnFailure";
+  state->replace_only_terminated =
+      api::string_at(document, "spec.podReplacementPolicy") == "Failed";
   state->status = read_status(document, state->completions.value_or(0));
   state->job = std::move(job);
   return std::shared_ptr<const JobState>(std::move(state));

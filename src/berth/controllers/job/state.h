@@ -1,5 +1,5 @@
-// What the Job controller reads of a Job beyond model::Job, and the status it writes. Form: batch/v1 JobSpec and
-// JobStatus. A view (api::Object::view), so decoded once a version.
+// What the Job controller reads of a Job beyond model::Job, and the status it writes. Form:
+// batch/v1 JobSpec and JobStatus. A view (api::Object::view), so decoded once a version.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +37,9 @@ struct JobStatus {
   std::optional<TimePoint> completion_time;
   IndexSet completed_indexes;
   IndexSet failed_indexes;
-  /// uids of finished pods that are in neither `succeeded` nor `failed` yet and may still carry the finalizer;
-  /// sorted. A pod's finalizer goes only after its uid is stored here, so no finished pod is lost or counted twice.
+  /// uids of finished pods that are in neither `succeeded` nor `failed` yet and may still carry the
+  /// finalizer; sorted. A pod's finalizer goes only after its uid is stored here, so no finished
+  /// pod is lost or counted twice.
   std::vector<std::string> uncounted_succeeded;
   std::vector<std::string> uncounted_failed;
   std::vector<JobCondition> conditions;
@@ -56,7 +57,7 @@ struct JobState {
   std::int64_t backoff_limit = 6;
   std::optional<std::int64_t> backoff_limit_per_index;
   std::optional<std::int64_t> max_failed_indexes;
-  bool restart_on_failure = false;     ///< the template's restartPolicy is OnFailure
+  bool restart_on_failure = false;      ///< the template's restartPolicy is OnFailure
   bool replace_only_terminated = false; ///< podReplacementPolicy Failed
   JobStatus status;
 

@@ -6,11 +6,12 @@
 namespace berth::controllers {
 namespace {
 
-/// As many uids as one status may list; the rest waits for the next write (Kubernetes: MaxUncountedPods).
+/// As many uids as one status may list; the rest waits for the next write (Kubernetes:
+/// MaxUncountedPods).
 constexpr std::size_t kMaxUncounted = 500;
 
 class Tally {
-public:
+ public:
   Tally(const JobState& state, const PodFacts& pods) : state_(state), pods_(pods) {}
 
   JobTally run() {
@@ -27,7 +28,7 @@ public:
     return std::move(tally_);
   }
 
-private:
+ private:
   static bool lists(const std::vector<std::string>& uids, const std::string& uid) {
     return std::ranges::binary_search(uids, uid);
   }
@@ -74,7 +75,8 @@ private:
 
   void succeeded(const std::shared_ptr<const PodFact>& pod) {
     if (state_.indexed()) {
-      // The index in completedIndexes is the durable count; a second success of an index adds nothing.
+      // The index in completedIndexes is the durable count; a second success of an index adds
+      // nothing.
       if (!valid_index(*pod) || state_.status.completed_indexes.contains(*pod->index)) {
         tally_.releasable.push_back(pod);
       } else {
@@ -100,8 +102,8 @@ private:
     }
   }
 
-  /// With a limit per index the replacement learns its failure count from the failed pod, which must stay visible
-  /// until a successor carries the count on or the index has failed.
+  /// With a limit per index the replacement learns its failure count from the failed pod, which
+  /// must stay visible until a successor carries the count on or the index has failed.
   bool needed_for_index(const PodFact& pod) const {
     if (!state_.backoff_limit_per_index || pod.terminating() ||
         state_.status.failed_indexes.contains(*pod.index) ||
@@ -113,7 +115,8 @@ private:
     });
   }
 
-  /// Moves into the counts what is listed in the stored status but no longer tracked, and lists what is new.
+  /// Moves into the counts what is listed in the stored status but no longer tracked, and lists
+  /// what is new.
   void settle() {
     const JobStatus& stored = state_.status;
     JobStatus& next = tally_.counted;
@@ -159,6 +162,8 @@ private:
 
 } // namespace
 
-JobTally tally_pods(const JobState& state, const PodFacts& pods) { return Tally(state, pods).run(); }
+JobTally tally_pods(const JobState& state, const PodFacts& pods) {
+  return Tally(state, pods).run();
+}
 
 } // namespace berth::controllers

@@ -1,5 +1,5 @@
-// First half of planning a Job: which pods have finished, which of them are counted durably, and what that makes of
-// the counts. Rule: the Kubernetes Job controller's tracking with finalizers.
+// First half of planning a Job: which pods have finished, which of them are counted durably, and
+// what that makes of the counts. Rule: the Kubernetes Job controller's tracking with finalizers.
 #pragma once
 
 #include <cstdint>

@@ -25,13 +25,15 @@ std::optional<TimePoint> eviction_time(const model::Pod& pod, const model::Node&
     }
     // A taint written by hand has no time; the pod is then judged from its binding.
     const TimePoint from = std::max(bound, taint.time_added.value_or(bound));
-    const auto used = std::ranges::find_if(
-        pod.spec.tolerations, [&](const model::Toleration& t) { return model::tolerates(t, taint); });
+    const auto used = std::ranges::find_if(pod.spec.tolerations, [&](const model::Toleration& t) {
+      return model::tolerates(t, taint);
+    });
     if (used == pod.spec.tolerations.end()) {
       return from;
     }
     if (used->toleration_seconds) {
-      const TimePoint due = from + Duration::seconds(std::max<std::int64_t>(0, *used->toleration_seconds));
+      const TimePoint due =
+          from + Duration::seconds(std::max<std::int64_t>(0, *used->toleration_seconds));
       earliest = std::min(earliest.value_or(due), due);
     }
   }

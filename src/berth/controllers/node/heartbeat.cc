@@ -4,8 +4,8 @@
 
 namespace berth::controllers {
 
-void HeartbeatRecord::observe(const std::optional<LeaseFact>& lease, std::optional<TimePoint> status,
-                              TimePoint now) {
+void HeartbeatRecord::observe(const std::optional<LeaseFact>& lease,
+                              std::optional<TimePoint> status, TimePoint now) {
   const auto hear = [this](TimePoint at) { heard_ = std::max(heard_.value_or(at), at); };
   standing_ = lease && lease->standing;
   const bool first = !heard_;
@@ -14,7 +14,8 @@ void HeartbeatRecord::observe(const std::optional<LeaseFact>& lease, std::option
     hear(std::min(*renewed, now));
   }
   renewed_ = renewed;
-  // A heartbeat that was there from the start may be arbitrarily old; a node without a Lease then gets a full period.
+  // A heartbeat that was there from the start may be arbitrarily old; a node without a Lease then
+  // gets a full period.
   if (status && status != status_ && (!first || !renewed)) {
     hear(now);
   }
@@ -24,7 +25,8 @@ void HeartbeatRecord::observe(const std::optional<LeaseFact>& lease, std::option
   }
 }
 
-HeartbeatRecord::Judgement HeartbeatRecord::judge(const GracePeriods& grace, Status status, TimePoint now) const {
+HeartbeatRecord::Judgement HeartbeatRecord::judge(const GracePeriods& grace, Status status,
+                                                  TimePoint now) const {
   if (standing_ || !heard_) {
     return {};
   }

@@ -1,6 +1,7 @@
-// When a node counts as silent. Rule: the Kubernetes node lifecycle controller: a node is heard when its Lease is
-// renewed or its Ready condition's heartbeat moves; silence longer than node-monitor-grace-period (40 s) makes it
-// Unknown, longer than node-startup-grace-period (60 s) if it has never reported.
+// When a node counts as silent. Rule: the Kubernetes node lifecycle controller: a node is heard
+// when its Lease is renewed or its Ready condition's heartbeat moves; silence longer than
+// node-monitor-grace-period (40 s) makes it Unknown, longer than node-startup-grace-period (60 s)
+// if it has never reported.
 #pragma once
 
 #include <optional>
@@ -15,12 +16,13 @@ struct GracePeriods {
   Duration startup = Duration::seconds(60);
 };
 
-/// What of a node's signs of life was seen last, and when. Kept by the controller, since a node's clock need not be
-/// right: a sign is never taken as later than it was seen.
+/// What of a node's signs of life was seen last, and when. Kept by the controller, since a node's
+/// clock need not be right: a sign is never taken as later than it was seen.
 class HeartbeatRecord {
-public:
+ public:
   /// `lease` may be absent; `status` is the Ready condition's lastHeartbeatTime.
-  void observe(const std::optional<LeaseFact>& lease, std::optional<TimePoint> status, TimePoint now);
+  void observe(const std::optional<LeaseFact>& lease, std::optional<TimePoint> status,
+               TimePoint now);
 
   struct Judgement {
     bool silent = false;
@@ -30,7 +32,7 @@ public:
   enum class Status { Reported, NeverReported };
   Judgement judge(const GracePeriods& grace, Status status, TimePoint now) const;
 
-private:
+ private:
   bool standing_ = false;
   std::optional<TimePoint> renewed_;
   std::optional<TimePoint> status_;

@@ -15,7 +15,8 @@ namespace berth::controllers {
 inline constexpr std::string_view kNodeLeaseNamespace = "kube-node-lease";
 
 struct LeaseFact {
-  bool standing = false; ///< a standing lease reads as renewed at every instant; see client::StandingLease
+  bool standing =
+      false; ///< a standing lease reads as renewed at every instant; see client::StandingLease
   std::optional<TimePoint> renewed;
 };
 

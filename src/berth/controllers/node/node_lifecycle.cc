@@ -28,19 +28,27 @@ using client::Outcome;
 struct NodeLifecycle::State : std::enable_shared_from_this<NodeLifecycle::State> {
   State(client::Client& c, Loop& l, Rng rng, const Options& o)
       : client(c), loop(l), options(o), recorder(c, l, rng, "node-controller"),
-        queue(l, [this](const Key& key, client::WorkQueue::Finish finish) { reconcile(key, std::move(finish)); },
+        queue(l,
+              [this](const Key& key, client::WorkQueue::Finish finish) {
+                reconcile(key, std::move(finish));
+              },
               {.workers = 64}),
-        nodes(c, l, {.what = {.kind = client::kNodes},
-                     .index_of = {},
-                     .on_change = [this](const Object& old, const Object& now) { queue.add((now ? now : old).key()); }}),
-        leases(c, l, {.what = {.kind = client::kLeases, .ns = std::string(kNodeLeaseNamespace)},
-                      .index_of = {},
-                      .on_change = [this](const Object& old, const Object& now) {
-                        queue.add({"", (now ? now : old).key().name});
-                      }}),
-        pods(c, l, {.what = {.kind = client::kPods},
-                    .index_of = index_by_node,
-                    .on_change = [this](const Object&, const Object& now) { pod_changed(now); }}) {
+        nodes(c, l,
+              {.what = {.kind = client::kNodes},
+               .index_of = {},
+               .on_change = [this](const Object& old,
+                                   const Object& now) { queue.add((now ? now : old).key()); }}),
+        leases(c, l,
+               {.what = {.kind = client::kLeases, .ns = std::string(kNodeLeaseNamespace)},
+                .index_of = {},
+                .on_change =
+                    [this](const Object& old, const Object& now) {
+                      queue.add({"", (now ? now : old).key().name});
+                    }}),
+        pods(c, l,
+             {.what = {.kind = client::kPods},
+              .index_of = index_by_node,
+              .on_change = [this](const Object&, const Object& now) { pod_changed(now); }}) {
     const auto restart = [this] {
       for (const auto& [key, node] : nodes.all()) {
         queue.add(key);
@@ -113,8 +121,6 @@ struct NodeLifecycle::State : std::enable_shared_from_this<NodeLifecycle::State>
     const auto judgement = judge(**view);
     if (judgement.due) {
       queue.add_after(key, *judgement.due - loop.now());
-    } else {
-      queue.forget(key);
     }
     if (judgement.silent && silent_conditions(*node, loop.now())) {
       confirm_silence(*node, std::move(finish));
@@ -123,6 +129,9 @@ struct NodeLifecycle::State : std::enable_shared_from_this<NodeLifecycle::State>
     } else if (lost(**view)) {
       mark_pods(key.name, std::move(finish));
     } else {
+      if (!judgement.due) {
+        queue.forget(key); // the timer of a lease that is standing again
+      }
       finish(Outcome::Done);
     }
   }
@@ -145,7 +154,8 @@ struct NodeLifecycle::State : std::enable_shared_from_this<NodeLifecycle::State>
     return record.judge(options.grace, reported, loop.now());
   }
 
-  /// A node must not be declared lost because a watch is late: its Lease is read from the server first.
+  /// A node must not be declared lost because a watch is late: its Lease is read from the server
+  /// first.
   void confirm_silence(const Object& node, client::WorkQueue::Finish finish) {
     client.get(client::kLeases, {std::string(kNodeLeaseNamespace), node.meta().name},
                [weak = weak_from_this(), node, finish](Result<Object> lease) {
@@ -184,16 +194,19 @@ struct NodeLifecycle::State : std::enable_shared_from_this<NodeLifecycle::State>
                       return;
                     }
                     if (stored && was_ready) {
-                      self->recorder.record(*stored, EventType::Normal, "NodeNotReady",
-                                            fmt::format("Node {} status is now: NodeNotReady", key.name));
+                      self->recorder.record(
+                          *stored, EventType::Normal, "NodeNotReady",
+                          fmt::format("Node {} status is now: NodeNotReady", key.name));
                     }
                     self->node_written(key, stored, finish);
                   });
   }
 
-  void store_taints(const Object& node, const std::vector<model::Taint>& taints, client::WorkQueue::Finish finish) {
-    api::json::object metadata{{"uid", node.meta().uid},
-                               {"resourceVersion", fmt::format("{}", node.meta().resource_version)}};
+  void store_taints(const Object& node, const std::vector<model::Taint>& taints,
+                    client::WorkQueue::Finish finish) {
+    api::json::object metadata{
+        {"uid", node.meta().uid},
+        {"resourceVersion", fmt::format("{}", node.meta().resource_version)}};
     api::json::object patch{{"metadata", std::move(metadata)},
                             {"spec", api::json::object{{"taints", write_taints(taints)}}}};
     client.patch(client::kNodes, node.key(), std::move(patch), client::Subresource::None,
@@ -204,7 +217,8 @@ struct NodeLifecycle::State : std::enable_shared_from_this<NodeLifecycle::State>
                  });
   }
 
-  void node_written(const Key& key, const Result<Object>& stored, const client::WorkQueue::Finish& finish) {
+  void node_written(const Key& key, const Result<Object>& stored,
+                    const client::WorkQueue::Finish& finish) {
     if (stored) {
       nodes.wrote(*stored);
       queue.add(key);
@@ -227,20 +241,22 @@ struct NodeLifecycle::State : std::enable_shared_from_this<NodeLifecycle::State>
 
   void mark_pod(const Object& pod, std::function<void(Outcome)> done) {
     const PodCondition unready{.type = "Ready", .status = "False", .reason = {}, .message = {}};
-    client.update(with_condition(pod, unready, loop.now()), client::Subresource::Status,
-                  [weak = weak_from_this(), key = pod.key(), uid = pod.meta().uid, done](Result<Object> stored) {
-                    const auto self = weak.lock();
-                    if (!self) {
-                      return;
-                    }
-                    if (stored) {
-                      self->pods.wrote(*stored);
-                      self->recorder.record(*stored, EventType::Warning, "NodeNotReady", "Node is not ready");
-                    } else if (stored.error().code == Code::NotFound) {
-                      self->pods.gone(key, uid);
-                    }
-                    done(stored || stored.error().code == Code::NotFound ? Outcome::Done : Outcome::Retry);
-                  });
+    client.update(
+        with_condition(pod, unready, loop.now()), client::Subresource::Status,
+        [weak = weak_from_this(), key = pod.key(), uid = pod.meta().uid,
+         done](Result<Object> stored) {
+          const auto self = weak.lock();
+          if (!self) {
+            return;
+          }
+          if (stored) {
+            self->pods.wrote(*stored);
+            self->recorder.record(*stored, EventType::Warning, "NodeNotReady", "Node is not ready");
+          } else if (stored.error().code == Code::NotFound) {
+            self->pods.gone(key, uid);
+          }
+          done(stored || stored.error().code == Code::NotFound ? Outcome::Done : Outcome::Retry);
+        });
   }
 };
 

@@ -1,6 +1,7 @@
-// The node lifecycle controller: a node whose Lease is no longer renewed becomes Unknown, nodes that are not ready are
-// tainted and their pods marked not ready; all of it is taken back when the node returns. Rules: the Kubernetes node
-// lifecycle controller. Not done: zones and the eviction rate limit of large outages.
+// The node lifecycle controller: a node whose Lease is no longer renewed becomes Unknown, nodes
+// that are not ready are tainted and their pods marked not ready; all of it is taken back when the
+// node returns. Rules: the Kubernetes node lifecycle controller. Not done: zones and the eviction
+// rate limit of large outages.
 #pragma once
 
 #include <memory>
@@ -14,21 +15,23 @@ namespace berth::controllers {
 
 /// One timer a node whose silence is growing; none for a node with a standing lease.
 class NodeLifecycle {
-public:
-  /// Nodes that have no Lease at all: in a cluster whose nodes are only described they are never silent.
+ public:
+  /// Nodes that have no Lease at all: in a cluster whose nodes are only described they are never
+  /// silent.
   enum class WithoutLease { Monitored, Trusted };
   struct Options {
     GracePeriods grace;
     WithoutLease without_lease = WithoutLease::Monitored;
   };
 
-  NodeLifecycle(client::Client& client, Loop& loop, Rng rng) : NodeLifecycle(client, loop, rng, Options()) {}
+  NodeLifecycle(client::Client& client, Loop& loop, Rng rng)
+      : NodeLifecycle(client, loop, rng, Options()) {}
   NodeLifecycle(client::Client& client, Loop& loop, Rng rng, const Options& options);
   ~NodeLifecycle();
   NodeLifecycle(const NodeLifecycle&) = delete;
   NodeLifecycle& operator=(const NodeLifecycle&) = delete;
 
-private:
+ private:
   struct State;
   std::shared_ptr<State> state_;
 };

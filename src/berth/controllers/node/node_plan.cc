@@ -13,8 +13,8 @@ namespace {
 namespace json = api::json;
 using model::Taint;
 
-constexpr std::array<std::string_view, 4> kReportedConditions = {"Ready", "MemoryPressure", "DiskPressure",
-                                                                 "PIDPressure"};
+constexpr std::array<std::string_view, 4> kReportedConditions = {"Ready", "MemoryPressure",
+                                                                 "DiskPressure", "PIDPressure"};
 
 struct ConditionTaint {
   std::string_view condition;
@@ -56,7 +56,8 @@ bool demanded(const model::Node& node, const Taint& taint) {
   });
 }
 
-void set_unknown(json::object& condition, std::string_view reason, std::string_view message, TimePoint now) {
+void set_unknown(json::object& condition, std::string_view reason, std::string_view message,
+                 TimePoint now) {
   condition["status"] = "Unknown";
   condition["reason"] = reason;
   condition["message"] = message;
@@ -72,19 +73,22 @@ std::string_view condition_status(const model::Node& node, std::string_view type
 
 std::optional<json::array> silent_conditions(const api::Object& node, TimePoint now) {
   const json::value* stored = api::find_path(node.json(), "status.conditions");
-  json::array conditions = stored != nullptr && stored->is_array() ? stored->get_array() : json::array();
+  json::array conditions =
+      stored != nullptr && stored->is_array() ? stored->get_array() : json::array();
   bool changed = false;
   for (const std::string_view type : kReportedConditions) {
     const auto it = std::ranges::find_if(
         conditions, [&](const json::value& c) { return api::string_at(c, "type") == type; });
     if (it == conditions.end()) {
-      json::object fresh{{"type", type},
-                         {"lastHeartbeatTime", to_rfc3339(node.meta().creation_timestamp.value_or(now))}};
+      json::object fresh{
+          {"type", type},
+          {"lastHeartbeatTime", to_rfc3339(node.meta().creation_timestamp.value_or(now))}};
       set_unknown(fresh, "NodeStatusNeverUpdated", "Kubelet never posted node status.", now);
       conditions.emplace_back(std::move(fresh));
       changed = true;
     } else if (api::string_at(*it, "status") != "Unknown") {
-      set_unknown(it->as_object(), "NodeStatusUnknown", "Kubelet stopped posting node status.", now);
+      set_unknown(it->as_object(), "NodeStatusUnknown", "Kubelet stopped posting node status.",
+                  now);
       changed = true;
     }
   }
@@ -99,8 +103,10 @@ std::optional<std::vector<Taint>> demanded_taints(const model::Node& node, TimeP
     }
   }
   const auto demand = [&](std::string_view key, std::string_view effect) {
-    const bool present = std::ranges::any_of(taints, [&](const Taint& t) { return is(t, key, effect); });
-    Taint taint{.key = std::string(key), .value = {}, .effect = std::string(effect), .time_added = now};
+    const bool present =
+        std::ranges::any_of(taints, [&](const Taint& t) { return is(t, key, effect); });
+    Taint taint{
+        .key = std::string(key), .value = {}, .effect = std::string(effect), .time_added = now};
     if (!present && demanded(node, taint)) {
       taints.push_back(std::move(taint));
     }

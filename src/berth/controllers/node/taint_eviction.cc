@@ -39,14 +39,22 @@ std::vector<model::Taint> executing_taints(const Object& node) {
 struct TaintEviction::State : std::enable_shared_from_this<TaintEviction::State> {
   State(client::Client& c, Loop& l, Rng rng)
       : client(c), loop(l), recorder(c, l, rng, "taint-eviction-controller"),
-        queue(l, [this](const Key& key, client::WorkQueue::Finish finish) { reconcile(key, std::move(finish)); },
+        queue(l,
+              [this](const Key& key, client::WorkQueue::Finish finish) {
+                reconcile(key, std::move(finish));
+              },
               {.workers = 64}),
-        nodes(c, l, {.what = {.kind = client::kNodes},
-                     .index_of = {},
-                     .on_change = [this](const Object& old, const Object& now) { node_changed(old, now); }}),
-        pods(c, l, {.what = {.kind = client::kPods},
-                    .index_of = index_by_node,
-                    .on_change = [this](const Object& old, const Object& now) { pod_changed(old, now); }}) {}
+        nodes(c, l,
+              {.what = {.kind = client::kNodes},
+               .index_of = {},
+               .on_change = [this](const Object& old,
+                                   const Object& now) { node_changed(old, now); }}),
+        pods(c, l,
+             {.what = {.kind = client::kPods},
+              .index_of = index_by_node,
+              .on_change = [this](const Object& old, const Object& now) {
+                pod_changed(old, now);
+              }}) {}
 
   client::Client& client;
   Loop& loop;
@@ -122,7 +130,8 @@ struct TaintEviction::State : std::enable_shared_from_this<TaintEviction::State>
                       return;
                     }
                     if (!marked) {
-                      finish(marked.error().code == Code::NotFound ? Outcome::Done : Outcome::Retry);
+                      finish(marked.error().code == Code::NotFound ? Outcome::Done
+                                                                   : Outcome::Retry);
                       return;
                     }
                     self->pods.wrote(*marked);
@@ -134,13 +143,14 @@ struct TaintEviction::State : std::enable_shared_from_this<TaintEviction::State>
     recorder.record(pod, EventType::Normal, "TaintManagerEviction",
                     fmt::format("Marking for deletion Pod {}", pod.key().to_string()));
     client.remove(client::kPods, pod.key(), {.uid = pod.meta().uid},
-                  [weak = weak_from_this(), key = pod.key(), uid = pod.meta().uid, finish](Result<Object> left) {
+                  [weak = weak_from_this(), key = pod.key(), uid = pod.meta().uid,
+                   finish](Result<Object> left) {
                     const auto self = weak.lock();
                     if (!self) {
                       return;
                     }
-                    const bool absent =
-                        !left && (left.error().code == Code::NotFound || left.error().code == Code::Conflict);
+                    const bool absent = !left && (left.error().code == Code::NotFound ||
+                                                  left.error().code == Code::Conflict);
                     if (left) {
                       self->pods.removed(*left);
                     } else if (absent) {

@@ -1,5 +1,6 @@
-// Evicts pods from nodes with NoExecute taints that they do not tolerate, or no longer. Rules: the Kubernetes taint
-// eviction controller: condition DisruptionTarget, then deletion with the pod's own grace period, with its events.
+// Evicts pods from nodes with NoExecute taints that they do not tolerate, or no longer. Rules: the
+// Kubernetes taint eviction controller: condition DisruptionTarget, then deletion with the pod's
+// own grace period, with its events.
 #pragma once
 
 #include <memory>
@@ -10,16 +11,16 @@
 
 namespace berth::controllers {
 
-/// One timer a pod whose toleration runs out. Nothing is remembered that a restart would lose: due times follow from
-/// the taint's timeAdded.
+/// One timer a pod whose toleration runs out. Nothing is remembered that a restart would lose: due
+/// times follow from the taint's timeAdded.
 class TaintEviction {
-public:
+ public:
   TaintEviction(client::Client& client, Loop& loop, Rng rng);
   ~TaintEviction();
   TaintEviction(const TaintEviction&) = delete;
   TaintEviction& operator=(const TaintEviction&) = delete;
 
-private:
+ private:
   struct State;
   std::shared_ptr<State> state_;
 };

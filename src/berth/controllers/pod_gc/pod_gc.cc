@@ -24,7 +24,8 @@ namespace {
 bool out_of_service(const Object& node) {
   const auto view = model::node_view(node);
   return view && !(*view)->ready() &&
-         std::ranges::any_of((*view)->taints, [](const model::Taint& t) { return t.key == kOutOfServiceTaint; });
+         std::ranges::any_of((*view)->taints,
+                             [](const model::Taint& t) { return t.key == kOutOfServiceTaint; });
 }
 
 } // namespace
@@ -32,15 +33,26 @@ bool out_of_service(const Object& node) {
 struct PodGc::State : std::enable_shared_from_this<PodGc::State> {
   State(client::Client& c, Loop& l, const Options& o)
       : client(c), loop(l), options(o),
-        lost_nodes(l, [this](const Key& key, client::WorkQueue::Finish finish) { look_for(key, std::move(finish)); }),
-        garbage(l, [this](const Key& key, client::WorkQueue::Finish finish) { collect(key, std::move(finish)); },
+        lost_nodes(l,
+                   [this](const Key& key, client::WorkQueue::Finish finish) {
+                     look_for(key, std::move(finish));
+                   }),
+        garbage(l,
+                [this](const Key& key, client::WorkQueue::Finish finish) {
+                  collect(key, std::move(finish));
+                },
                 {.workers = 64}),
-        nodes(c, l, {.what = {.kind = client::kNodes},
-                     .index_of = {},
-                     .on_change = [this](const Object& old, const Object& now) { node_changed(old, now); }}),
-        pods(c, l, {.what = {.kind = client::kPods},
-                    .index_of = index_by_node,
-                    .on_change = [this](const Object& old, const Object& now) { pod_changed(old, now); }}) {
+        nodes(c, l,
+              {.what = {.kind = client::kNodes},
+               .index_of = {},
+               .on_change = [this](const Object& old,
+                                   const Object& now) { node_changed(old, now); }}),
+        pods(c, l,
+             {.what = {.kind = client::kPods},
+              .index_of = index_by_node,
+              .on_change = [this](const Object& old, const Object& now) {
+                pod_changed(old, now);
+              }}) {
     // Pods seen before the nodes were known are judged then.
     nodes.on_sync([this] {
       for (const auto& [key, pod] : pods.all()) {
@@ -143,7 +155,9 @@ struct PodGc::State : std::enable_shared_from_this<PodGc::State> {
     return pod && terminal(pod) && !pod.meta().deletion_timestamp;
   }
 
-  static Age age(const Object& pod) { return {pod.meta().creation_timestamp.value_or(TimePoint()), pod.key()}; }
+  static Age age(const Object& pod) {
+    return {pod.meta().creation_timestamp.value_or(TimePoint()), pod.key()};
+  }
 
   void track_finished(const Object& old, const Object& now) {
     if (counts_as_finished(old)) {
@@ -154,9 +168,12 @@ struct PodGc::State : std::enable_shared_from_this<PodGc::State> {
       return;
     }
     finished.insert(age(now));
-    while (options.terminated_threshold > 0 && finished.size() - surplus.size() > options.terminated_threshold) {
-      // The oldest one not chosen yet: chosen ones are a prefix except for pods that came out of order.
-      const auto oldest = std::ranges::find_if(finished, [&](const Age& a) { return !surplus.contains(a.second); });
+    while (options.terminated_threshold > 0 &&
+           finished.size() - surplus.size() > options.terminated_threshold) {
+      // The oldest one not chosen yet: chosen ones are a prefix except for pods that came out of
+      // order.
+      const auto oldest =
+          std::ranges::find_if(finished, [&](const Age& a) { return !surplus.contains(a.second); });
       surplus.insert(oldest->second);
       garbage.add(oldest->second);
     }
@@ -194,7 +211,8 @@ struct PodGc::State : std::enable_shared_from_this<PodGc::State> {
     }
   }
 
-  /// A pod that nobody reports on any more must not vanish while it looks alive: its owner counts it as failed.
+  /// A pod that nobody reports on any more must not vanish while it looks alive: its owner counts
+  /// it as failed.
   void mark_failed(const Object& pod, client::WorkQueue::Finish finish) {
     if (terminal(pod)) {
       remove(pod, std::move(finish));
@@ -207,7 +225,8 @@ struct PodGc::State : std::enable_shared_from_this<PodGc::State> {
                       return;
                     }
                     if (!marked) {
-                      finish(marked.error().code == Code::NotFound ? Outcome::Done : Outcome::Retry);
+                      finish(marked.error().code == Code::NotFound ? Outcome::Done
+                                                                   : Outcome::Retry);
                       return;
                     }
                     self->pods.wrote(*marked);
@@ -217,13 +236,14 @@ struct PodGc::State : std::enable_shared_from_this<PodGc::State> {
 
   void remove(const Object& pod, client::WorkQueue::Finish finish) {
     client.remove(client::kPods, pod.key(), {.grace_period_seconds = 0, .uid = pod.meta().uid},
-                  [weak = weak_from_this(), key = pod.key(), uid = pod.meta().uid, finish](Result<Object> left) {
+                  [weak = weak_from_this(), key = pod.key(), uid = pod.meta().uid,
+                   finish](Result<Object> left) {
                     const auto self = weak.lock();
                     if (!self) {
                       return;
                     }
-                    const bool absent =
-                        !left && (left.error().code == Code::NotFound || left.error().code == Code::Conflict);
+                    const bool absent = !left && (left.error().code == Code::NotFound ||
+                                                  left.error().code == Code::Conflict);
                     if (left) {
                       self->pods.removed(*left);
                     } else if (absent) {

@@ -1,5 +1,6 @@
-// The pod garbage collector: pods whose node object is gone, deleted pods that nobody will end, and finished pods
-// beyond a number. Rules: the Kubernetes pod garbage collector; event-driven instead of every 20 s.
+// The pod garbage collector: pods whose node object is gone, deleted pods that nobody will end, and
+// finished pods beyond a number. Rules: the Kubernetes pod garbage collector; event-driven instead
+// of every 20 s.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +13,7 @@
 namespace berth::controllers {
 
 class PodGc {
-public:
+ public:
   struct Options {
     std::size_t terminated_threshold = 12500; ///< finished pods kept; 0: all
     /// A node must be gone for this long before its pods go, for it may be re-created.
@@ -25,7 +26,7 @@ public:
   PodGc(const PodGc&) = delete;
   PodGc& operator=(const PodGc&) = delete;
 
-private:
+ private:
   struct State;
   std::shared_ptr<State> state_;
 };

@@ -7,7 +7,8 @@ namespace berth::controllers {
 GarbageVerdict judge_pod(const api::Object& pod, PodsNode node) {
   const bool deleting = pod.meta().deletion_timestamp.has_value();
   // Nothing is left to do about a pod that has ended and is only held by finalizers.
-  const bool held = deleting && terminal(pod) && pod.meta().deletion_grace_period_seconds.value_or(0) == 0;
+  const bool held =
+      deleting && terminal(pod) && pod.meta().deletion_grace_period_seconds.value_or(0) == 0;
   if (held) {
     return GarbageVerdict::Keep;
   }

@@ -1,5 +1,5 @@
-// Whether a pod is garbage. Rules: the Kubernetes pod garbage collector: pods of nodes that are gone, deleted pods that
-// no node will ever end, deleted pods on nodes declared out of service.
+// Whether a pod is garbage. Rules: the Kubernetes pod garbage collector: pods of nodes that are
+// gone, deleted pods that no node will ever end, deleted pods on nodes declared out of service.
 #pragma once
 
 #include <cstdint>

@@ -3,7 +3,8 @@
 namespace berth::controllers {
 namespace {
 
-std::string next_phase(const std::string& phase, std::int64_t min_member, const GroupCounts& counts) {
+std::string next_phase(const std::string& phase, std::int64_t min_member,
+                       const GroupCounts& counts) {
   if (counts.succeeded >= min_member) {
     return "Finished";
   }

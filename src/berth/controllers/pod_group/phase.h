@@ -1,6 +1,7 @@
-// A PodGroup's phase and counts from its pods. Rule: the Coscheduling controller (scheduling.x-k8s.io): Pending ->
-// Scheduling with minMember pods -> Running with minMember running or succeeded -> Finished with minMember succeeded,
-// or Failed when any failed and failed + running + succeeded reach minMember.
+// A PodGroup's phase and counts from its pods. Rule: the Coscheduling controller
+// (scheduling.x-k8s.io): Pending -> Scheduling with minMember pods -> Running with minMember
+// running or succeeded -> Finished with minMember succeeded, or Failed when any failed and failed +
+// running + succeeded reach minMember.
 #pragma once
 
 #include <cstdint>

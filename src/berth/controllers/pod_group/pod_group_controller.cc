@@ -65,8 +65,9 @@ Object with_status(const Object& group, const GroupStatus& status) {
   return group.edit([&](json::object& document) {
     json::object& out = api::object_at(document, "status");
     out["phase"] = status.phase;
-    for (const auto& [key, count] :
-         {std::pair("running", status.running), {"succeeded", status.succeeded}, {"failed", status.failed}}) {
+    for (const auto& [key, count] : {std::pair("running", status.running),
+                                     {"succeeded", status.succeeded},
+                                     {"failed", status.failed}}) {
       if (count == 0) {
         out.erase(key);
       } else {
@@ -98,19 +99,26 @@ std::string owners_of(const Object& pod) {
 
 struct PodGroupController::State : std::enable_shared_from_this<PodGroupController::State> {
   State(client::Client& c, Loop& l)
-      : client(c), loop(l),
-        queue(l, [this](const Key& key, client::WorkQueue::Finish finish) { reconcile(key, std::move(finish)); },
-              {.workers = 64}),
-        groups(c, l, {.what = {.kind = client::kPodGroups},
-                      .index_of = {},
-                      .on_change = [this](const Object&, const Object& now) {
-                        if (now) {
-                          queue.add(now.key());
-                        }
-                      }}),
-        pods(c, l, {.what = {.kind = client::kPods},
-                    .index_of = index_by_group,
-                    .on_change = [this](const Object& old, const Object& now) { pod_changed(old, now); }}) {
+      : client(c), loop(l), queue(l,
+                                  [this](const Key& key, client::WorkQueue::Finish finish) {
+                                    reconcile(key, std::move(finish));
+                                  },
+                                  {.workers = 64}),
+        groups(c, l,
+               {.what = {.kind = client::kPodGroups},
+                .index_of = {},
+                .on_change =
+                    [this](const Object&, const Object& now) {
+                      if (now) {
+                        queue.add(now.key());
+                      }
+                    }}),
+        pods(c, l,
+             {.what = {.kind = client::kPods},
+              .index_of = index_by_group,
+              .on_change = [this](const Object& old, const Object& now) {
+                pod_changed(old, now);
+              }}) {
     pods.on_sync([this] {
       for (const auto& [key, group] : groups.all()) {
         queue.add(key);
@@ -144,31 +152,35 @@ struct PodGroupController::State : std::enable_shared_from_this<PodGroupControll
     const auto view = model::pod_group_view(*group);
     if (!view) {
       log(LogLevel::Warn, "pod-group-controller",
-          fmt::format("podgroup {} is not understood: {}", key.to_string(), to_string(view.error())));
+          fmt::format("podgroup {} is not understood: {}", key.to_string(),
+                      to_string(view.error())));
       finish(Outcome::Done);
       return;
     }
-    GroupInput input{
-        .stored = read_status(group->json()), .min_member = (*view)->min_member, .counts = {}, .owner = {}};
+    GroupInput input{.stored = read_status(group->json()),
+                     .min_member = (*view)->min_member,
+                     .counts = {},
+                     .owner = {}};
     count(key, input);
     const GroupStatus next = next_group_status(input, loop.now());
     if (next == input.stored) {
       finish(Outcome::Done);
       return;
     }
-    client.update(with_status(*group, next), client::Subresource::Status,
-                  [weak = weak_from_this(), key, uid = group->meta().uid, finish](Result<Object> stored) {
-                    const auto self = weak.lock();
-                    if (!self) {
-                      return;
-                    }
-                    if (stored) {
-                      self->groups.wrote(*stored);
-                    } else if (stored.error().code == Code::NotFound) {
-                      self->groups.gone(key, uid);
-                    }
-                    finish(stored || stored.error().code == Code::NotFound ? Outcome::Done : Outcome::Retry);
-                  });
+    client.update(
+        with_status(*group, next), client::Subresource::Status,
+        [weak = weak_from_this(), key, uid = group->meta().uid, finish](Result<Object> stored) {
+          const auto self = weak.lock();
+          if (!self) {
+            return;
+          }
+          if (stored) {
+            self->groups.wrote(*stored);
+          } else if (stored.error().code == Code::NotFound) {
+            self->groups.gone(key, uid);
+          }
+          finish(stored || stored.error().code == Code::NotFound ? Outcome::Done : Outcome::Retry);
+        });
   }
 
   void count(const Key& key, GroupInput& input) const {

@@ -1,6 +1,7 @@
-// Keeps the status of PodGroups (scheduling.x-k8s.io): phase, counts, when scheduling started, who owns the members.
-// Members are the pods of the same namespace with the group's label. Unlike the Coscheduling controller, equal names
-// in different namespaces do not mix, and groups older than 48 h are still followed.
+// Keeps the status of PodGroups (scheduling.x-k8s.io): phase, counts, when scheduling started, who
+// owns the members. Members are the pods of the same namespace with the group's label. Unlike the
+// Coscheduling controller, equal names in different namespaces do not mix, and groups older than 48
+// h are still followed.
 #pragma once
 
 #include <memory>
@@ -11,13 +12,13 @@
 namespace berth::controllers {
 
 class PodGroupController {
-public:
+ public:
   PodGroupController(client::Client& client, Loop& loop);
   ~PodGroupController();
   PodGroupController(const PodGroupController&) = delete;
   PodGroupController& operator=(const PodGroupController&) = delete;
 
-private:
+ private:
   struct State;
   std::shared_ptr<State> state_;
 };
