@@ -1,5 +1,5 @@
-// A small cluster for controller tests: store, registry and client on one virtual loop, and a kubelet that binds and
-// runs pods as told. Synchronous reads for assertions.
+// A small cluster for controller tests: store, registry and client on one virtual loop, and a
+// kubelet that binds and runs pods as told. Synchronous reads for assertions.
 #pragma once
 
 #include <algorithm>
@@ -39,7 +39,8 @@ class ControlPlane {
     return checked(registry.create(builder.object(), loop.now()));
   }
   api::Object create(json::value document) {
-    return checked(registry.create(checked(api::Object::from_json(std::move(document))), loop.now()));
+    return checked(
+        registry.create(checked(api::Object::from_json(std::move(document))), loop.now()));
   }
   api::Object patch(const client::GroupKind& kind, const api::Key& key, json::value merge_patch) {
     return checked(registry.patch(kind, key, merge_patch, store::Subresource::None, loop.now()));
@@ -48,7 +49,8 @@ class ControlPlane {
     const json::value patch(json::object{{"status", std::move(status)}});
     return checked(registry.patch(kind, key, patch, store::Subresource::Status, loop.now()));
   }
-  void remove(const client::GroupKind& kind, const api::Key& key, const client::DeleteOptions& options = {}) {
+  void remove(const client::GroupKind& kind, const api::Key& key,
+              const client::DeleteOptions& options = {}) {
     checked(registry.remove(kind, key, options, loop.now()));
   }
   /// Empty if there is none.
@@ -77,8 +79,8 @@ class ControlPlane {
   }
 };
 
-/// Binds unbound pods to `node`, starts them, ends them as `life` says, and confirms deletions. Level-triggered on its
-/// own informer, so that a pod is served whatever order things happen in.
+/// Binds unbound pods to `node`, starts them, ends them as `life` says, and confirms deletions.
+/// Level-triggered on its own informer, so that a pod is served whatever order things happen in.
 class FakeKubelet {
  public:
   struct Life {
@@ -89,7 +91,8 @@ class FakeKubelet {
   using Script = std::function<Life(const api::Object& pod)>;
 
   FakeKubelet(ControlPlane& plane, std::string node, Script script)
-      : plane_(plane), node_(std::move(node)), script_(std::move(script)), alive_(std::make_shared<int>(0)),
+      : plane_(plane), node_(std::move(node)), script_(std::move(script)),
+        alive_(std::make_shared<int>(0)),
         pods_(plane.client, plane.loop, {.kind = client::kPods},
               [this](const api::Object&, const api::Object& now) { changed(now); }) {}
 
@@ -117,7 +120,9 @@ class FakeKubelet {
     if (api::string_at(pod.json(), "spec.nodeName").empty()) {
       if (!pod.meta().deletion_timestamp) {
         later(Duration::millis(10), key, uid, [this](const api::Object& now) {
-          plane_.client.bind({.pod = now.key(), .uid = now.meta().uid, .node = node_, .annotations = {}}, ignore());
+          plane_.client.bind(
+              {.pod = now.key(), .uid = now.meta().uid, .node = node_, .annotations = {}},
+              ignore());
         });
       }
     } else if (pod.meta().deletion_timestamp) {
@@ -126,25 +131,28 @@ class FakeKubelet {
     } else if (!ended && phase != "Running") {
       later(Duration::millis(100), key, uid, [this](const api::Object& now) { start(now); });
     } else if (phase == "Running" && script_(pod).runs != Duration::max()) {
-      later(script_(pod).runs, key, uid, [this](const api::Object& now) { end(now, script_(now).ends); });
+      later(script_(pod).runs, key, uid,
+            [this](const api::Object& now) { end(now, script_(now).ends); });
     }
   }
 
   void later(Duration delay, const api::Key& key, const std::string& uid,
              std::function<void(const api::Object&)> act) {
-    plane_.loop.after(delay, [this, alive = std::weak_ptr<int>(alive_), key, uid, act = std::move(act)] {
-      if (alive.expired() || dead_) {
-        return;
-      }
-      const api::Object now = plane_.find(client::kPods, key);
-      if (now && now.meta().uid == uid) {
-        act(now);
-      }
-    });
+    plane_.loop.after(delay,
+                      [this, alive = std::weak_ptr<int>(alive_), key, uid, act = std::move(act)] {
+                        if (alive.expired() || dead_) {
+                          return;
+                        }
+                        const api::Object now = plane_.find(client::kPods, key);
+                        if (now && now.meta().uid == uid) {
+                          act(now);
+                        }
+                      });
   }
 
   void start(const api::Object& pod) {
-    if (pod.meta().deletion_timestamp || api::string_at(pod.json(), "status.phase") == "Running" || ended(pod)) {
+    if (pod.meta().deletion_timestamp || api::string_at(pod.json(), "status.phase") == "Running" ||
+        ended(pod)) {
       return;
     }
     set_phase(pod, "Running", "True");
@@ -157,7 +165,8 @@ class FakeKubelet {
   }
   void confirm_end(const api::Object& pod) {
     end(pod, "Failed");
-    plane_.client.remove(client::kPods, pod.key(), {.grace_period_seconds = 0, .uid = pod.meta().uid}, ignore());
+    plane_.client.remove(client::kPods, pod.key(),
+                         {.grace_period_seconds = 0, .uid = pod.meta().uid}, ignore());
   }
 
   static bool ended(const api::Object& pod) {
@@ -170,8 +179,9 @@ class FakeKubelet {
     conditions.push_back(json::object{{"type", "Ready"},
                                       {"status", text(ready)},
                                       {"lastTransitionTime", to_rfc3339(plane_.loop.now())}});
-    plane_.patch_status(client::kPods, pod.key(),
-                        json::object{{"phase", text(phase)}, {"conditions", std::move(conditions)}});
+    plane_.patch_status(
+        client::kPods, pod.key(),
+        json::object{{"phase", text(phase)}, {"conditions", std::move(conditions)}});
   }
 
   static client::Done<api::Object> ignore() {

@@ -1,0 +1,59 @@
+#include "berth/controllers/controllers.h"
+
+#include <algorithm>
+#include <array>
+
+#include "berth/controllers/node/taint_eviction.h"
+#include "berth/controllers/pod_group/pod_group_controller.h"
+#include "berth/controllers/quota/resource_quota_controller.h"
+
+namespace berth::controllers {
+
+struct Controllers::Running {
+  Running(client::Client& client, Loop& loop, Rng rng, const Options& options)
+      : jobs(client, loop, rng.fork(1), options.jobs),
+        nodes(client, loop, rng.fork(2), options.nodes), evictions(client, loop, rng.fork(3)),
+        pod_gc(client, loop, options.pod_gc), pod_groups(client, loop), quotas(client, loop),
+        garbage(client, loop, options.owned_kinds) {}
+
+  JobController jobs;
+  NodeLifecycle nodes;
+  TaintEviction evictions;
+  PodGc pod_gc;
+  PodGroupController pod_groups;
+  ResourceQuotaController quotas;
+  GarbageCollector garbage;
+};
+
+Controllers::Controllers(client::Client& client, Loop& loop, Rng rng, const Options& options)
+    : running_(std::make_unique<Running>(client, loop, rng, options)) {}
+
+Controllers::~Controllers() = default;
+
+void Controllers::collect(const client::GroupKind& kind) {
+  running_->garbage.watch(kind);
+}
+
+std::string_view acts_on(const client::GroupKind& kind) {
+  struct Actor {
+    std::string_view group;
+    std::string_view kind;
+    std::string_view actor;
+  };
+  static constexpr std::array<Actor, 9> kActors = {{
+      {"", "Pod", "scheduler"},
+      {"", "Node", "node-controller"},
+      {"", "Namespace", "api"},
+      {"", "Event", "api"},
+      {"", "ResourceQuota", "resource-quota-controller"},
+      {"batch", "Job", "job-controller"},
+      {"coordination.k8s.io", "Lease", "node-controller"},
+      {"scheduling.k8s.io", "PriorityClass", "api"},
+      {"scheduling.x-k8s.io", "PodGroup", "pod-group-controller"},
+  }};
+  const auto it = std::ranges::find_if(
+      kActors, [&](const Actor& a) { return a.group == kind.group && a.kind == kind.kind; });
+  return it == kActors.end() ? std::string_view() : it->actor;
+}
+
+} // namespace berth::controllers

@@ -1,0 +1,48 @@
+// All controllers of a cluster, started together: what kube-controller-manager is to Kubernetes.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "berth/base/loop.h"
+#include "berth/base/rng.h"
+#include "berth/client/client.h"
+#include "berth/controllers/gc/garbage_collector.h"
+#include "berth/controllers/job/job_controller.h"
+#include "berth/controllers/node/node_lifecycle.h"
+#include "berth/controllers/pod_gc/pod_gc.h"
+
+namespace berth::controllers {
+
+/// Starts on construction, stops on destruction; may be destroyed and made again at any time on the
+/// same API.
+class Controllers {
+ public:
+  struct Options {
+    JobController::Options jobs;
+    NodeLifecycle::Options nodes;
+    PodGc::Options pod_gc;
+    std::vector<client::GroupKind> owned_kinds = GarbageCollector::default_kinds();
+  };
+
+  Controllers(client::Client& client, Loop& loop, Rng rng)
+      : Controllers(client, loop, rng, Options()) {}
+  Controllers(client::Client& client, Loop& loop, Rng rng, const Options& options);
+  ~Controllers();
+  Controllers(const Controllers&) = delete;
+  Controllers& operator=(const Controllers&) = delete;
+
+  /// A kind that is stored in this cluster: its objects are collected with their owners.
+  void collect(const client::GroupKind& kind);
+
+ private:
+  struct Running;
+  std::unique_ptr<Running> running_;
+};
+
+/// What acts on a kind in a Berth cluster, e.g. "job-controller"; "" for a kind that is only
+/// stored.
+std::string_view acts_on(const client::GroupKind& kind);
+
+} // namespace berth::controllers
