@@ -1,0 +1,256 @@
+#include "berth/cli/run/stuck.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "berth/model/requests.h"
+
+namespace berth::cli {
+namespace {
+
+using cluster::PodState;
+
+constexpr std::string_view kInsufficient = "Insufficient ";
+
+struct Finding {
+  std::string code;
+  std::string summary;
+};
+
+std::int64_t amount(const model::ResourceList& list, std::string_view name) {
+  const auto it = list.find(name);
+  return it == list.end() ? 0 : it->second.value();
+}
+
+std::string asks_of(const model::Pod& pod) {
+  const model::ResourceList wanted = model::effective_requests(pod.spec);
+  std::string out;
+  const auto add = [&](const std::string& name, const api::Quantity& quantity) {
+    if (!quantity.is_zero()) {
+      out += fmt::format("{}{} {}", out.empty() ? "" : ", ", quantity.to_string(), name);
+    }
+  };
+  // Devices first: they are what GPU pods wait for.
+  for (const auto& [name, quantity] : wanted) {
+    if (name.find('/') != std::string::npos) {
+      add(name, quantity);
+    }
+  }
+  for (const auto& [name, quantity] : wanted) {
+    if (name.find('/') == std::string::npos) {
+      add(name, quantity);
+    }
+  }
+  return out;
+}
+
+std::string gpus_text(std::int64_t n) { return fmt::format("{} GPU{}", n, n == 1 ? "" : "s"); }
+
+Finding about_gpus(std::int64_t wanted, report::Alone alone, const std::vector<NodeRoom>& nodes) {
+  std::int64_t largest = 0;
+  std::int64_t free = 0;
+  std::int64_t best_free = 0;
+  std::string best;
+  for (const NodeRoom& node : nodes) {
+    largest = std::max(largest, amount(node.allocatable, model::kGpuResource));
+    free += node.gpus_free;
+    if (node.gpus_free > best_free) {
+      best_free = node.gpus_free;
+      best = node.name;
+    }
+  }
+  if (largest == 0) {
+    return {"RESOURCE_NOT_ADVERTISED", "no node of this cluster has GPUs"};
+  }
+  if (wanted > largest) {
+    return {"GPU_EXCEEDS_NODE",
+            fmt::format("can never fit: asks for {} on one node, the largest node has {}", gpus_text(wanted), largest)};
+  }
+  if (alone == report::Alone::Never) {
+    return {"GPU_INSUFFICIENT", "can never fit: no node that this pod may use has enough GPUs, even when empty"};
+  }
+  if (free >= wanted && best_free < wanted) {
+    return {"GPU_FRAGMENTED", fmt::format("{} are free, but no node has {} of them: {} comes closest with {}",
+                                          gpus_text(free), wanted, best.empty() ? "none" : best, best_free)};
+  }
+  return {"GPU_BUSY", fmt::format("waits for others: {} wanted, {} free in the cluster", gpus_text(wanted), free)};
+}
+
+Finding about_resource(const std::string& name, const model::ResourceList& wanted, report::Alone alone,
+                       const std::vector<NodeRoom>& nodes) {
+  std::optional<api::Quantity> largest;
+  for (const NodeRoom& node : nodes) {
+    if (const auto it = node.allocatable.find(name); it != node.allocatable.end()) {
+      largest = largest ? std::max(*largest, it->second) : it->second;
+    }
+  }
+  if (!largest || largest->is_zero()) {
+    return {"RESOURCE_NOT_ADVERTISED", fmt::format("can never fit: no node of this cluster has {}", name)};
+  }
+  const auto asked = wanted.find(name);
+  if (asked != wanted.end() && asked->second > *largest) {
+    return {"RESOURCE_EXCEEDS_NODE", fmt::format("can never fit: asks for {} {} on one node, the largest node has {}",
+                                                 asked->second.to_string(), name, largest->to_string())};
+  }
+  if (alone == report::Alone::Never) {
+    return {"RESOURCE_INSUFFICIENT", fmt::format("can never fit: no node that this pod may use has enough {}", name)};
+  }
+  return {"RESOURCE_BUSY", fmt::format("waits for others: {} is taken", name)};
+}
+
+struct Phrase {
+  std::string_view part; ///< of kube-scheduler's reason
+  std::string_view code;
+  std::string_view summary;
+};
+
+constexpr std::array kPhrases = {
+    Phrase{"untolerated taint", "TAINT_NOT_TOLERATED", "a toleration is missing for the nodes that would do"},
+    Phrase{"didn't match Pod's node affinity/selector", "NODE_AFFINITY_MISMATCH",
+           "no node has the labels that nodeSelector or node affinity ask for"},
+    Phrase{"didn't match the requested node name", "NODE_NAME_MISMATCH", "the node it names is not there"},
+    Phrase{"unschedulable", "NODE_CORDONED", "nodes are cordoned (spec.unschedulable)"},
+    Phrase{"free ports", "PORT_TAKEN", "its host ports are taken on every node"},
+    Phrase{"Too many pods", "NODE_FULL", "nodes have as many pods as they take"},
+    Phrase{"pod affinity rules", "POD_AFFINITY_MISMATCH", "no node satisfies its affinity to other pods"},
+    Phrase{"anti-affinity rules", "POD_ANTI_AFFINITY", "its anti-affinity to other pods leaves no node"},
+    Phrase{"topology spread constraints", "TOPOLOGY_SPREAD", "its spread constraints leave no node"},
+};
+
+// What decides: devices before cpu and memory before rules about nodes, because only nodes that passed the rules are
+// asked for room.
+Finding about_message(const model::Pod& pod, std::string_view message, report::Alone alone,
+                      const std::vector<NodeRoom>& nodes) {
+  const model::ResourceList wanted = model::effective_requests(pod.spec);
+  std::vector<std::string> short_of;
+  for (const Reason& reason : parse_failed_scheduling(message)) {
+    if (reason.text.starts_with(kInsufficient)) {
+      short_of.push_back(reason.text.substr(kInsufficient.size()));
+    }
+  }
+  std::ranges::stable_sort(short_of, [](const std::string& a, const std::string& b) {
+    const auto rank = [](const std::string& s) { return s == model::kGpuResource ? 0 : s.find('/') != s.npos ? 1 : 2; };
+    return rank(a) < rank(b);
+  });
+  if (!short_of.empty()) {
+    return short_of[0] == model::kGpuResource ? about_gpus(model::gpu_request(pod.spec), alone, nodes)
+                                              : about_resource(short_of[0], wanted, alone, nodes);
+  }
+  for (const Phrase& phrase : kPhrases) {
+    if (message.find(phrase.part) != std::string_view::npos) {
+      return {std::string(phrase.code), std::string(phrase.summary)};
+    }
+  }
+  if (!pod.pod_group().empty()) {
+    return {"GANG_WAITING", fmt::format("waits for its gang {}: all members are placed or none is", pod.pod_group())};
+  }
+  return {"UNSCHEDULABLE", ""};
+}
+
+Finding about_failed(const model::Pod& pod) {
+  const std::string& reason = pod.status.reason;
+  static constexpr std::array kRefusals = {"UnexpectedAdmissionError", "OutOfcpu",        "OutOfmemory",
+                                           "OutOfpods",                "OutOfnvidia.com/gpu", "NodeAffinity",
+                                           "TopologyAffinityError",    "NodePorts"};
+  if (std::ranges::find(kRefusals, reason) != kRefusals.end()) {
+    return {"KUBELET_REJECTED", "the node's agent refused it after it was bound"};
+  }
+  if (reason == "Evicted" || reason == "NodeLost" || reason == "NodeShutdown") {
+    return {"EVICTED", "it was evicted from its node"};
+  }
+  if (reason == "DeadlineExceeded") {
+    return {"DEADLINE_EXCEEDED", "it ran into its activeDeadlineSeconds"};
+  }
+  return {"CONTAINER_FAILED", "a container ended with an error"};
+}
+
+Finding about_pending(const model::Pod& pod, const cluster::PodWalk& walk, report::Alone alone,
+                      const std::vector<NodeRoom>& nodes) {
+  const model::Condition* scheduled = pod.status.condition("PodScheduled");
+  if (walk.state == PodState::Gated) {
+    return {"SCHEDULING_GATED", "held by its scheduling gates until somebody removes them"};
+  }
+  if (!pod.spec.node_name.empty()) {
+    const bool known = std::ranges::find(nodes, pod.spec.node_name, &NodeRoom::name) != nodes.end();
+    return known ? Finding{"STARTING", "bound, its containers are not running yet"}
+                 : Finding{"NODE_UNKNOWN",
+                           fmt::format("spec.nodeName names a node that is not there: {}", pod.spec.node_name)};
+  }
+  if (scheduled == nullptr && pod.spec.scheduler_name != "default-scheduler") {
+    return {"OTHER_SCHEDULER", fmt::format("it is for the scheduler {}, which does not run here",
+                                           pod.spec.scheduler_name)};
+  }
+  if (scheduled == nullptr) {
+    return {"NOT_TRIED", "the scheduler has not come to it yet"};
+  }
+  if (nodes.empty()) {
+    return {"NO_NODES", "this cluster has no nodes"};
+  }
+  return about_message(pod, scheduled->message, alone, nodes);
+}
+
+std::string message_of(const model::Pod& pod) {
+  if (pod.status.phase == "Failed") {
+    const std::string& reason = pod.status.reason;
+    const std::string& message = pod.status.message;
+    return reason.empty() || message.empty() ? reason + message : fmt::format("{}: {}", reason, message);
+  }
+  const model::Condition* scheduled = pod.status.condition("PodScheduled");
+  return scheduled != nullptr && scheduled->status == "False" ? scheduled->message : pod.status.message;
+}
+
+} // namespace
+
+std::vector<Reason> parse_failed_scheduling(std::string_view message) {
+  constexpr std::string_view kIntro = "nodes are available: ";
+  const std::size_t intro = message.find(kIntro);
+  if (intro == std::string_view::npos) {
+    return {};
+  }
+  std::string_view rest = message.substr(intro + kIntro.size());
+  rest = rest.substr(0, rest.find(" preemption: "));
+  if (rest.ends_with('.')) {
+    rest.remove_suffix(1);
+  }
+  std::vector<Reason> out;
+  // A reason begins with a number; text after a comma that does not belongs to the reason before.
+  while (!rest.empty()) {
+    std::size_t comma = rest.find(", ");
+    while (comma != std::string_view::npos && comma + 2 < rest.size() &&
+           (rest[comma + 2] < '0' || rest[comma + 2] > '9')) {
+      comma = rest.find(", ", comma + 2);
+    }
+    const std::string_view one = rest.substr(0, comma);
+    rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 2);
+    Reason reason;
+    const auto [end, problem] = std::from_chars(one.data(), one.data() + one.size(), reason.nodes);
+    const std::size_t digits = static_cast<std::size_t>(end - one.data());
+    if (problem == std::errc() && digits < one.size()) {
+      reason.text = one.substr(digits + 1);
+      out.push_back(std::move(reason));
+    }
+  }
+  return out;
+}
+
+report::StuckPod explain_stuck(const model::Pod& pod, const cluster::PodWalk& walk, report::Alone alone,
+                               const std::vector<NodeRoom>& nodes) {
+  const bool failed = walk.state == PodState::Failed;
+  Finding finding = failed ? about_failed(pod) : about_pending(pod, walk, alone, nodes);
+  return {.ns = walk.key.ns,
+          .name = walk.key.name,
+          .phase = failed ? "Failed" : "Pending",
+          .code = std::move(finding.code),
+          .summary = std::move(finding.summary),
+          .message = message_of(pod),
+          .asks = failed ? "" : asks_of(pod),
+          .alone = alone,
+          .waiting = {}};
+}
+
+} // namespace berth::cli

@@ -1,0 +1,39 @@
+// Why a pod is not running, as a stable code and one sentence beside Kubernetes' own message.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "berth/cluster/flight_record.h"
+#include "berth/model/pod.h"
+#include "berth/report/run_report.h"
+
+namespace berth::cli {
+
+/// What the cluster has, at the end of a run.
+struct NodeRoom {
+  std::string name;
+  model::ResourceList allocatable;
+  std::int64_t gpus_free = 0;
+};
+
+/// "3 Insufficient nvidia.com/gpu" of a FailedScheduling message.
+struct Reason {
+  std::int64_t nodes = 0;
+  std::string text;
+
+  bool operator==(const Reason&) const = default;
+};
+
+/// The reasons of "0/6 nodes are available: 4 Insufficient nvidia.com/gpu, 2 node(s) didn't match ...", in order;
+/// none for any other message.
+std::vector<Reason> parse_failed_scheduling(std::string_view message);
+
+/// The pod must be neither running nor succeeded. `alone` is left Unknown and may be set before: a code that depends
+/// on it (GPU_EXCEEDS_NODE or GPU_BUSY) uses it.
+report::StuckPod explain_stuck(const model::Pod& pod, const cluster::PodWalk& walk, report::Alone alone,
+                               const std::vector<NodeRoom>& nodes);
+
+} // namespace berth::cli
