@@ -25,21 +25,23 @@
 namespace berth::cli {
 namespace {
 
-constexpr Duration kBoot = Duration::minutes(2);            // nodes that are not up by then are left behind
+constexpr Duration kBoot = Duration::minutes(2); // nodes that are not up by then are left behind
 constexpr Duration kLongestRun = Duration::hours(24 * 365); // without --until
 
-void say_notes(const Load& load, const std::vector<report::UnhandledKind>& unhandled, Terminal& terminal) {
+void say_notes(const Load& load, const std::vector<report::UnhandledKind>& unhandled,
+               Terminal& terminal) {
   for (const std::string& note : load.notes) {
     terminal.note(note);
   }
   for (const report::UnhandledKind& kind : unhandled) {
-    terminal.note(fmt::format("{} {} ({}): stored; nothing here acts on this kind yet", kind.objects.size(), kind.kind,
-                              kind.api_version));
+    terminal.note(fmt::format("{} {} ({}): stored; nothing here acts on this kind yet",
+                              kind.objects.size(), kind.kind, kind.api_version));
   }
 }
 
 report::TableStyle style_of(const RunOptions& options, const Terminal& terminal) {
-  return {.show = options.output == Output::Wide ? report::Column::Show::Wide : report::Column::Show::Always,
+  return {.show = options.output == Output::Wide ? report::Column::Show::Wide
+                                                 : report::Column::Show::Always,
           .width = terminal.out.width,
           .paint = terminal.out.paint};
 }
@@ -62,13 +64,14 @@ void show_containers(const RunOptions& options, const Observer& observer, Termin
       terminal.warn(fmt::format("--show-container: there was no pod {}", wanted));
     }
     for (const api::Key& pod : pods) {
-      *terminal.out.to << render_containers(pod.to_string(), observer.containers(pod), style_of(options, terminal));
+      *terminal.out.to << render_containers(pod.to_string(), observer.containers(pod),
+                                            style_of(options, terminal));
     }
   }
 }
 
-void print_report(const report::RunReport& report, const RunOptions& options, const Observer& observer,
-                  Terminal& terminal) {
+void print_report(const report::RunReport& report, const RunOptions& options,
+                  const Observer& observer, Terminal& terminal) {
   const auto timeline = options.quiet ? report::WithTimeline::No : report::WithTimeline::Yes;
   switch (options.output) {
   case Output::Json:
@@ -87,17 +90,20 @@ void print_report(const report::RunReport& report, const RunOptions& options, co
 
 /// One run from the first event to the report.
 class Run {
-public:
+ public:
   Run(const RunOptions& options, Load load, Terminal& terminal, Timeline& timeline, Drive& drive)
-      : options_(options), load_(std::move(load)), terminal_(terminal), timeline_(timeline), drive_(drive),
-        start_(drive.loop().now()), cluster_(drive.loop(), load_.spec, options.cluster),
-        observer_(cluster_, drive.loop(), [this](const cluster::Mark& mark) { timeline_.show(mark); }) {}
+      : options_(options), load_(std::move(load)), terminal_(terminal), timeline_(timeline),
+        drive_(drive), start_(drive.loop().now()),
+        cluster_(drive.loop(), load_.spec, options.cluster),
+        observer_(cluster_, drive.loop(),
+                  [this](const cluster::Mark& mark) { timeline_.show(mark); }) {}
 
   int operator()() {
     const TimePoint end = start_ + options_.until.value_or(kLongestRun);
     const int wanted = load_.spec.node_count();
     report::Outcome outcome =
-        drive_.run([&] { return observer_.ready_nodes() >= wanted || cluster_.settled(); }, std::min(end, start_ + kBoot));
+        drive_.run([&] { return observer_.ready_nodes() >= wanted || cluster_.settled(); },
+                   std::min(end, start_ + kBoot));
     timeline_.nodes_are_up(observer_.ready_nodes(), drive_.loop().now());
     if (outcome != report::Outcome::Interrupted) {
       outcome = work(end);
@@ -105,7 +111,7 @@ public:
     return finish(outcome);
   }
 
-private:
+ private:
   report::Outcome work(TimePoint end) {
     bool answered = false;
     cluster_.apply(load_.objects, [&](std::vector<cluster::Applied> results) {
@@ -184,12 +190,16 @@ std::vector<Flag> run_flags() {
       {.name = "--filename",
        .letter = 'f',
        .value = "FILE",
-       .help = "manifests to apply: a YAML or JSON file (also kind: List and kubectl dumps), a directory, or - for "
+       .help = "manifests to apply: a YAML or JSON file (also kind: List and kubectl dumps), a "
+               "directory, or - for "
                "standard input",
        .group = "WHAT TO RUN",
        .times = Times::Many,
        .offers = Offers::Files},
-      {.name = "--recursive", .letter = 'R', .help = "look below directories too", .group = "WHAT TO RUN"},
+      {.name = "--recursive",
+       .letter = 'R',
+       .help = "look below directories too",
+       .group = "WHAT TO RUN"},
       {.name = "--namespace",
        .letter = 'n',
        .value = "NAME",
@@ -198,26 +208,30 @@ std::vector<Flag> run_flags() {
        .fallback = "default"},
       {.name = "--nodes",
        .value = "PLATFORM:COUNT",
-       .help = "add nodes of a platform of berth hardware list, named PLATFORM-1 and so on; without --nodes, --cluster "
+       .help = "add nodes of a platform of berth hardware list, named PLATFORM-1 and so on; "
+               "without --nodes, --cluster "
                "and Node objects the cluster is dgx-h100:2",
        .group = "CLUSTER",
        .times = Times::Many,
        .offers = Offers::NodeGroups},
       {.name = "--cluster",
        .value = "FILE",
-       .help = "nodes and faults from a file: berth.dev/v1alpha1 Cluster documents and Kubernetes Node objects",
+       .help = "nodes and faults from a file: berth.dev/v1alpha1 Cluster documents and Kubernetes "
+               "Node objects",
        .group = "CLUSTER",
        .times = Times::Many,
        .offers = Offers::Files},
       {.name = "--at",
        .value = "FAULT",
-       .help = "make something fail: 5m:xid:NODE:GPU:CODE, 9m:repair:NODE:GPU, 1h:node-down:NODE, 2h:node-up:NODE, "
+       .help = "make something fail: 5m:xid:NODE:GPU:CODE, 9m:repair:NODE:GPU, 1h:node-down:NODE, "
+               "2h:node-up:NODE, "
                "10s:agent-crash:NODE, 10s:plugin-crash:NODE, 1m:cut:NODE:PAUSE",
        .group = "CLUSTER",
        .times = Times::Many},
       {.name = "--gpu-policy",
        .value = "POLICY",
-       .help = "which GPUs of a node a pod gets: the fastest set, the set that damages least, or the widest spread",
+       .help = "which GPUs of a node a pod gets: the fastest set, the set that damages least, or "
+               "the widest spread",
        .group = "CLUSTER",
        .fallback = "topology",
        .choices = {"topology", "binpack", "spread"},
@@ -229,7 +243,10 @@ std::vector<Flag> run_flags() {
        .fallback = "virtual",
        .choices = {"virtual", "real"},
        .offers = Offers::Choices},
-      {.name = "--until", .value = "DURATION", .help = "end the run after this much of its time, e.g. 24h", .group = "TIME"},
+      {.name = "--until",
+       .value = "DURATION",
+       .help = "end the run after this much of its time, e.g. 24h",
+       .group = "TIME"},
       {.name = "--default-run-for",
        .value = "DURATION",
        .help = "how long pods run that have no annotation berth.dev/run-for, or forever",
@@ -243,14 +260,16 @@ std::vector<Flag> run_flags() {
       {.name = "--output",
        .letter = 'o',
        .value = "FORMAT",
-       .help = "text, text with more columns, or the whole report as a document (docs/run-report.md)",
+       .help =
+           "text, text with more columns, or the whole report as a document (docs/run-report.md)",
        .group = "OUTPUT",
        .fallback = "text",
        .choices = {"text", "wide", "json", "yaml"},
        .offers = Offers::Choices},
       {.name = "--show-container",
        .value = "POD",
-       .help = "print exactly what the containers of this pod see: environment, device nodes, mounts; NAME or "
+       .help = "print exactly what the containers of this pod see: environment, device nodes, "
+               "mounts; NAME or "
                "NAMESPACE/NAME",
        .group = "OUTPUT",
        .times = Times::Many},
@@ -260,7 +279,9 @@ std::vector<Flag> run_flags() {
        .group = "OUTPUT",
        .offers = Offers::Files},
       {.name = "--quiet", .letter = 'q', .help = "leave out the timeline", .group = "OUTPUT"},
-      {.name = "--exit-code", .help = "exit 3 when some pod can never run on this cluster", .group = "OUTPUT"}};
+      {.name = "--exit-code",
+       .help = "exit 3 when some pod can never run on this cluster",
+       .group = "OUTPUT"}};
 }
 
 } // namespace
@@ -270,15 +291,20 @@ Command run_command_table() {
       .name = "run",
       .summary = "run manifests on a simulated cluster and show every pod's walk",
       .synopsis = {"-f FILE... [--nodes PLATFORM:COUNT]... [FLAGS]"},
-      .description =
-          {"Starts a cluster in this process: API, scheduler, controllers, and a node agent with its GPU device plugin "
-           "for every node. No GPU, no container engine and no privileges are needed. Applies the manifests, shows what "
-           "happens to every pod, and ends when everything is done or stuck.",
-           "The report has a table of pods with their nodes, GPUs, predicted all-reduce bandwidth and the time spent in "
-           "each state; the gangs; a map of who held which GPU at the busiest moment; and for each pod that is not "
-           "running the scheduler's own message. Kinds that nothing here acts on are stored and named.",
-           "For every pod the scheduler refuses, Berth also asks an empty cluster of the same nodes: a pod that would "
-           "run there waits for others, one that would not can never fit."},
+      .description = {"Starts a cluster in this process: API, scheduler, controllers, and a node "
+                      "agent with its GPU device plugin "
+                      "for every node. No GPU, no container engine and no privileges are needed. "
+                      "Applies the manifests, shows what "
+                      "happens to every pod, and ends when everything is done or stuck.",
+                      "The report has a table of pods with their nodes, GPUs, predicted all-reduce "
+                      "bandwidth and the time spent in "
+                      "each state; the gangs; a map of who held which GPU at the busiest moment; "
+                      "and for each pod that is not "
+                      "running the scheduler's own message. Kinds that nothing here acts on are "
+                      "stored and named.",
+                      "For every pod the scheduler refuses, Berth also asks an empty cluster of "
+                      "the same nodes: a pod that would "
+                      "run there waits for others, one that would not can never fit."},
       .flags = run_flags(),
       .examples = {{"a training gang and inference pods on six nodes",
                     "run -f examples/ --nodes dgx-h100:4 --nodes l40s-pcie-8:2"},
@@ -287,12 +313,15 @@ Command run_command_table() {
                    {"lose a GPU after five minutes", "run -f job.yaml --at 5m:xid:dgx-h100-1:3:79"},
                    {"one day of a cluster that was dumped with kubectl get nodes,pods -A -o json",
                     "run -f dump.json --until 24h -o json"},
-                   {"in a pipeline: fail when something does not fit", "run -f manifests/ -R --exit-code --quiet"}},
-      .exit_codes = {{kDone, "every pod that can run on this cluster ran; pods that never can are reported"},
-                     {kFailed, "bad input, an object was refused, a pod or Job failed, the run was interrupted, or a "
-                               "pod that could run was still waiting at the end"},
-                     {kUsage, "the command line is wrong"},
-                     {kDoesNotFit, "with --exit-code: as 0, but some pod can never run on this cluster"}},
+                   {"in a pipeline: fail when something does not fit",
+                    "run -f manifests/ -R --exit-code --quiet"}},
+      .exit_codes =
+          {{kDone, "every pod that can run on this cluster ran; pods that never can are reported"},
+           {kFailed,
+            "bad input, an object was refused, a pod or Job failed, the run was interrupted, or a "
+            "pod that could run was still waiting at the end"},
+           {kUsage, "the command line is wrong"},
+           {kDoesNotFit, "with --exit-code: as 0, but some pod can never run on this cluster"}},
       .see_also = {"berth hardware list", "docs/run-report.md: the fields of -o json"},
       .run = &run_command};
 }

@@ -35,7 +35,8 @@ api::Object fresh(const api::Object& pod) {
     drop(document, {"status"});
     json::object& meta = document["metadata"].as_object();
     drop(meta, {"uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp",
-                "deletionGracePeriodSeconds", "ownerReferences", "managedFields", "generateName", "finalizers"});
+                "deletionGracePeriodSeconds", "ownerReferences", "managedFields", "generateName",
+                "finalizers"});
     if (const auto it = meta.find("annotations"); it != meta.end() && it->value().is_object()) {
       drop(it->value().as_object(), {model::kRunForAnnotation, model::kGpuIndicesAnnotation});
     }
@@ -64,9 +65,10 @@ std::string signature(const api::Object& pod) {
 
 /// The empty cluster, used for one question after the other.
 class EmptyCluster {
-public:
+ public:
   explicit EmptyCluster(const AloneQuestion& question)
-      : loop_(virtual_start()), cluster_(loop_, without_faults(*question.spec), forever(question.options)) {
+      : loop_(virtual_start()),
+        cluster_(loop_, without_faults(*question.spec), forever(question.options)) {
     turn();
     std::vector<api::Manifest> context;
     for (const api::Manifest& manifest : *question.objects) {
@@ -97,7 +99,7 @@ public:
     return accepted && running.size() == pods.size() ? Alone::Runs : Alone::Never;
   }
 
-private:
+ private:
   static cluster::ClusterSpec without_faults(cluster::ClusterSpec spec) {
     spec.faults.clear();
     return spec;
@@ -124,7 +126,8 @@ private:
     bool accepted = true;
     cluster_.apply(std::move(manifests), [&](const std::vector<cluster::Applied>& results) {
       answered = true;
-      accepted = std::ranges::all_of(results, [](const auto& applied) { return applied.result.has_value(); });
+      accepted = std::ranges::all_of(
+          results, [](const auto& applied) { return applied.result.has_value(); });
     });
     while (!answered && loop_.step()) {
     }
@@ -147,9 +150,10 @@ private:
 
 } // namespace
 
-std::map<std::string, Alone> ask_alone(const AloneQuestion& question,
-                                       const std::vector<std::shared_ptr<const cluster::PodWalk>>& stuck,
-                                       const std::vector<std::shared_ptr<const cluster::PodWalk>>& all) {
+std::map<std::string, Alone>
+ask_alone(const AloneQuestion& question,
+          const std::vector<std::shared_ptr<const cluster::PodWalk>>& stuck,
+          const std::vector<std::shared_ptr<const cluster::PodWalk>>& all) {
   std::map<std::string, Alone> answers;
   std::map<std::string, Alone> by_signature;
   std::optional<EmptyCluster> empty;
@@ -165,8 +169,10 @@ std::map<std::string, Alone> ask_alone(const AloneQuestion& question,
       shape = fmt::format("gang {}/{}", walk->key.ns, gang);
       for (const auto& other : all) {
         const auto member = model::pod_view(other->last);
-        const bool gone = other->state == cluster::PodState::Deleted || other->state == cluster::PodState::Failed;
-        if (other != walk && !gone && member && (*member)->meta.ns == walk->key.ns && (*member)->pod_group() == gang) {
+        const bool gone =
+            other->state == cluster::PodState::Deleted || other->state == cluster::PodState::Failed;
+        if (other != walk && !gone && member && (*member)->meta.ns == walk->key.ns &&
+            (*member)->pod_group() == gang) {
           pods.push_back(fresh(other->last));
         }
       }

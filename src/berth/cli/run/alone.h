@@ -1,5 +1,5 @@
-// "Could it ever run here?", asked of the cluster itself: a stuck pod, with its gang, gets an empty cluster of the same
-// nodes, and the same code decides.
+// "Could it ever run here?", asked of the cluster itself: a stuck pod, with its gang, gets an empty
+// cluster of the same nodes, and the same code decides.
 #pragma once
 
 #include <map>
@@ -16,13 +16,16 @@ namespace berth::cli {
 struct AloneQuestion {
   const cluster::ClusterSpec* spec = nullptr; ///< faults are left out
   cluster::ClusterOptions options;
-  const std::vector<api::Manifest>* objects = nullptr; ///< priority classes and PodGroups are taken from here
+  const std::vector<api::Manifest>* objects =
+      nullptr; ///< priority classes and PodGroups are taken from here
 };
 
-/// For each pod that waits for the scheduler, by namespace/name: Runs or Never. Pods of `all` that belong to the gang
-/// of a stuck one are submitted with it. Pods that differ only in name and owner are asked for once.
+/// For each pod that waits for the scheduler, by namespace/name: Runs or Never. Pods of `all` that
+/// belong to the gang of a stuck one are submitted with it. Pods that differ only in name and owner
+/// are asked for once.
 std::map<std::string, report::Alone>
-ask_alone(const AloneQuestion& question, const std::vector<std::shared_ptr<const cluster::PodWalk>>& stuck,
+ask_alone(const AloneQuestion& question,
+          const std::vector<std::shared_ptr<const cluster::PodWalk>>& stuck,
           const std::vector<std::shared_ptr<const cluster::PodWalk>>& all);
 
 } // namespace berth::cli

@@ -59,7 +59,8 @@ std::string policy_name(hardware::ChoicePolicy policy) {
 
 report::ObjectName name_of(const api::Manifest& manifest) {
   const api::Object& object = manifest.object;
-  const std::string name = object.meta().name.empty() ? object.meta().generate_name + "*" : object.meta().name;
+  const std::string name =
+      object.meta().name.empty() ? object.meta().generate_name + "*" : object.meta().name;
   Where where = manifest.where;
   where.field.clear();
   where.column = 0;
@@ -89,7 +90,8 @@ void add_holding(report::PodLine& line, const Holding& holding, const cluster::C
   }
 }
 
-report::PodLine pod_line(const cluster::PodWalk& walk, const model::Pod& pod, const RunFacts& facts) {
+report::PodLine pod_line(const cluster::PodWalk& walk, const model::Pod& pod,
+                         const RunFacts& facts) {
   report::PodLine line;
   line.ns = walk.key.ns;
   line.name = walk.key.name;
@@ -106,7 +108,8 @@ report::PodLine pod_line(const cluster::PodWalk& walk, const model::Pod& pod, co
   line.starting = in(PodState::Bound) + in(PodState::ContainerCreating);
   line.running = in(PodState::Running);
   for (const auto& [state, at] : walk.history) {
-    line.states.push_back({.state = std::string(to_string(state)), .at = std::max(at, facts.start) - facts.start});
+    line.states.push_back(
+        {.state = std::string(to_string(state)), .at = std::max(at, facts.start) - facts.start});
   }
   for (const runtime::ContainerFacts& container : facts.observer->containers(walk.key)) {
     line.containers.push_back(container_document(container));
@@ -124,7 +127,8 @@ report::JobLine job_line(const model::Job& job, TimePoint end) {
                        .duration = {},
                        .message = ""};
   if (job.status.start_time) {
-    line.duration = std::max(Duration(), job.status.completion_time.value_or(end) - *job.status.start_time);
+    line.duration =
+        std::max(Duration(), job.status.completion_time.value_or(end) - *job.status.start_time);
   }
   if (job.suspend) {
     line.status = "Suspended";
@@ -132,11 +136,13 @@ report::JobLine job_line(const model::Job& job, TimePoint end) {
     line.status = "Waiting";
   }
   for (const model::Condition& condition : job.status.conditions) {
-    if (condition.status == "True" && (condition.type == "Complete" || condition.type == "Failed")) {
+    if (condition.status == "True" &&
+        (condition.type == "Complete" || condition.type == "Failed")) {
       line.status = condition.type;
       line.message = condition.message;
       if (condition.type == "Failed" && condition.last_transition_time && job.status.start_time) {
-        line.duration = std::max(Duration(), *condition.last_transition_time - *job.status.start_time);
+        line.duration =
+            std::max(Duration(), *condition.last_transition_time - *job.status.start_time);
       }
     }
   }
@@ -180,7 +186,8 @@ std::vector<NodeRoom> rooms(const RunFacts& facts, const report::GpuMap& at_end)
     NodeRoom room{.name = name, .allocatable = (*node)->allocatable, .gpus_free = 0};
     const auto row = std::ranges::find(at_end.nodes, name, &report::NodeMap::node);
     if (row != at_end.nodes.end()) {
-      room.gpus_free = std::ranges::count(row->gpus, report::GpuCell::State::Free, &report::GpuCell::state);
+      room.gpus_free =
+          std::ranges::count(row->gpus, report::GpuCell::State::Free, &report::GpuCell::state);
     }
     out.push_back(std::move(room));
   }
@@ -196,11 +203,14 @@ bool waits_for_scheduler(const cluster::PodWalk& walk) {
   return walk.state == PodState::Unschedulable || walk.state == PodState::Pending;
 }
 
-std::vector<report::StuckPod> stuck_pods(const RunFacts& facts, const Walks& walks, const report::GpuMap& at_end) {
+std::vector<report::StuckPod> stuck_pods(const RunFacts& facts, const Walks& walks,
+                                         const report::GpuMap& at_end) {
   Walks asked;
-  std::ranges::copy_if(walks, std::back_inserter(asked), [](const auto& walk) { return waits_for_scheduler(*walk); });
-  const auto alone = ask_alone({.spec = facts.spec, .options = facts.options->cluster, .objects = facts.objects},
-                               asked, walks);
+  std::ranges::copy_if(walks, std::back_inserter(asked),
+                       [](const auto& walk) { return waits_for_scheduler(*walk); });
+  const auto alone =
+      ask_alone({.spec = facts.spec, .options = facts.options->cluster, .objects = facts.objects},
+                asked, walks);
   const std::vector<NodeRoom> nodes = rooms(facts, at_end);
   std::vector<report::StuckPod> out;
   for (const auto& walk : walks) {
@@ -209,8 +219,8 @@ std::vector<report::StuckPod> stuck_pods(const RunFacts& facts, const Walks& wal
       continue;
     }
     const auto answer = alone.find(walk->key.to_string());
-    report::StuckPod stuck =
-        explain_stuck(**pod, *walk, answer == alone.end() ? report::Alone::Unknown : answer->second, nodes);
+    report::StuckPod stuck = explain_stuck(
+        **pod, *walk, answer == alone.end() ? report::Alone::Unknown : answer->second, nodes);
     if (stuck.code == "OTHER_SCHEDULER") {
       stuck.alone = report::Alone::Unknown;
     }
@@ -236,7 +246,8 @@ void add_objects(report::RunReport& report, const RunFacts& facts) {
   }
 }
 
-void add_pods(report::RunReport& report, const RunFacts& facts, const std::vector<Holding>& holdings) {
+void add_pods(report::RunReport& report, const RunFacts& facts,
+              const std::vector<Holding>& holdings) {
   std::map<const cluster::PodWalk*, const Holding*> held;
   for (const Holding& holding : holdings) {
     held.emplace(holding.walk.get(), &holding);
@@ -277,8 +288,9 @@ boost::json::value container_document(const runtime::ContainerFacts& facts) {
     for (const std::string& option : mount.options) {
       options.emplace_back(option);
     }
-    mounts.push_back(json::object{
-        {"source", mount.source}, {"destination", mount.destination}, {"options", std::move(options)}});
+    mounts.push_back(json::object{{"source", mount.source},
+                                  {"destination", mount.destination},
+                                  {"options", std::move(options)}});
   }
   json::array cdi;
   for (const std::string& device : facts.cdi_devices) {
@@ -298,7 +310,8 @@ report::ClusterLine cluster_line(const cluster::ClusterSpec& spec, const RunOpti
   line.gpu_policy = policy_name(options.cluster.gpu_policy);
   line.speed = options.speed == Speed::Real ? "real" : "virtual";
   const auto add = [&](const std::string& platform, int nodes, int gpus) {
-    const auto it = std::ranges::find(line.platforms, platform, &std::pair<std::string, int>::first);
+    const auto it =
+        std::ranges::find(line.platforms, platform, &std::pair<std::string, int>::first);
     if (it == line.platforms.end()) {
       line.platforms.emplace_back(platform, nodes);
     } else {
@@ -308,11 +321,13 @@ report::ClusterLine cluster_line(const cluster::ClusterSpec& spec, const RunOpti
   };
   for (const cluster::NodeGroup& group : spec.groups) {
     const hardware::Platform* platform = hardware::Catalogue::builtin().find(group.platform);
-    add(group.platform, group.count, platform == nullptr ? 0 : group.count * static_cast<int>(platform->gpus.size()));
+    add(group.platform, group.count,
+        platform == nullptr ? 0 : group.count * static_cast<int>(platform->gpus.size()));
   }
   for (const api::Manifest& manifest : spec.nodes) {
     const auto node = model::node_view(manifest.object);
-    const hardware::Platform* platform = node ? hardware::Catalogue::builtin().of_node(**node) : nullptr;
+    const hardware::Platform* platform =
+        node ? hardware::Catalogue::builtin().of_node(**node) : nullptr;
     add(platform == nullptr ? "" : platform->name, 1, gpu_capacity(manifest.object));
   }
   return line;
@@ -355,9 +370,11 @@ int exit_code_of(const report::RunReport& report, bool with_exit_code) {
   bool never = false;
   for (const report::StuckPod& pod : report.stuck) {
     if (pod.phase == "Failed") {
-      const auto line = std::ranges::find_if(
-          report.pods, [&](const report::PodLine& p) { return p.ns == pod.ns && p.name == pod.name; });
-      if (line == report.pods.end() || !done.contains(fmt::format("{}/{}", line->ns, line->owner))) {
+      const auto line = std::ranges::find_if(report.pods, [&](const report::PodLine& p) {
+        return p.ns == pod.ns && p.name == pod.name;
+      });
+      if (line == report.pods.end() ||
+          !done.contains(fmt::format("{}/{}", line->ns, line->owner))) {
         return kFailed;
       }
     } else if (pod.alone == Alone::Runs) {
@@ -384,10 +401,12 @@ report::RunReport build_report(const RunFacts& facts) {
       report.jobs.push_back(job_line(**job, facts.end));
     }
   }
-  std::ranges::sort(report.jobs, {}, [](const report::JobLine& j) { return std::pair(j.ns, j.name); });
+  std::ranges::sort(report.jobs, {},
+                    [](const report::JobLine& j) { return std::pair(j.ns, j.name); });
   report.gangs = gang_lines(*facts.observer, holdings, *facts.cluster, facts.end);
   report.nodes = node_lines(facts);
-  report.busiest = map_at(busiest_moment(holdings, facts.end), facts.start, holdings, *facts.observer, *facts.cluster);
+  report.busiest = map_at(busiest_moment(holdings, facts.end), facts.start, holdings,
+                          *facts.observer, *facts.cluster);
   report.at_end = map_at(facts.end, facts.start, holdings, *facts.observer, *facts.cluster);
   report.stuck = stuck_pods(facts, facts.observer->record().pods(), report.at_end);
   for (const cluster::Mark& mark : facts.observer->record().marks()) {

@@ -32,8 +32,8 @@ report::ClusterLine cluster_line(const cluster::ClusterSpec& spec, const RunOpti
 /// The kinds among the objects that nothing here acts on, by apiVersion and kind.
 std::vector<report::UnhandledKind> unhandled_kinds(const std::vector<api::Manifest>& objects);
 
-/// 0: every pod that could run on this cluster ran. 1: something failed, was refused, or could run and did not.
-/// 3, only with --exit-code: all that could run ran, but some pod can never run here.
+/// 0: every pod that could run on this cluster ran. 1: something failed, was refused, or could run
+/// and did not. 3, only with --exit-code: all that could run ran, but some pod can never run here.
 int exit_code_of(const report::RunReport& report, bool with_exit_code);
 
 /// A pod's containers as the report shows them.

@@ -19,7 +19,8 @@ Members most_at_once(const Members& members) {
   Members most;
   for (const Holding* first : members) {
     Members now;
-    std::ranges::copy_if(members, std::back_inserter(now), [&](const Holding* h) { return h->at(first->from); });
+    std::ranges::copy_if(members, std::back_inserter(now),
+                         [&](const Holding* h) { return h->at(first->from); });
     if (now.size() > most.size()) {
       most = std::move(now);
     }
@@ -28,7 +29,8 @@ Members most_at_once(const Members& members) {
 }
 
 // One part a node: members on the same node share it.
-std::int64_t bandwidth_of(const Members& placed, const Observer& observer, const cluster::Cluster& cluster) {
+std::int64_t bandwidth_of(const Members& placed, const Observer& observer,
+                          const cluster::Cluster& cluster) {
   std::map<std::string, hardware::GpuMask> by_node;
   for (const Holding* holding : placed) {
     for (const int gpu : holding->gpus) {
@@ -54,7 +56,8 @@ std::int64_t bandwidth_of(const Members& placed, const Observer& observer, const
 }
 
 // From the first member's creation until the group had as many as it needs, or until the end.
-Duration waited(const Members& placed, const std::vector<TimePoint>& created, std::int64_t min_member, TimePoint end) {
+Duration waited(const Members& placed, const std::vector<TimePoint>& created,
+                std::int64_t min_member, TimePoint end) {
   if (created.empty()) {
     return {};
   }
@@ -70,7 +73,8 @@ Duration waited(const Members& placed, const std::vector<TimePoint>& created, st
 
 } // namespace
 
-std::vector<report::GangLine> gang_lines(const Observer& observer, const std::vector<Holding>& holdings,
+std::vector<report::GangLine> gang_lines(const Observer& observer,
+                                         const std::vector<Holding>& holdings,
                                          const cluster::Cluster& cluster, TimePoint end) {
   std::map<std::string, Members> members;
   for (const Holding& holding : holdings) {
@@ -82,7 +86,8 @@ std::vector<report::GangLine> gang_lines(const Observer& observer, const std::ve
   for (const auto& walk : observer.record().pods()) {
     const auto pod = model::pod_view(walk->last);
     if (pod && !(*pod)->pod_group().empty()) {
-      created[walk->key.ns + "/" + std::string((*pod)->pod_group())].push_back(walk->history.front().second);
+      created[walk->key.ns + "/" + std::string((*pod)->pod_group())].push_back(
+          walk->history.front().second);
     }
   }
   std::vector<report::GangLine> out;

@@ -1,4 +1,5 @@
-// What became of each PodGroup: how many of it ran together, where, and how fast their all-reduce would be.
+// What became of each PodGroup: how many of it ran together, where, and how fast their all-reduce
+// would be.
 #pragma once
 
 #include <vector>
@@ -9,7 +10,8 @@
 namespace berth::cli {
 
 /// By namespace and name. Placement is that of the moment when most members held a node.
-std::vector<report::GangLine> gang_lines(const Observer& observer, const std::vector<Holding>& holdings,
+std::vector<report::GangLine> gang_lines(const Observer& observer,
+                                         const std::vector<Holding>& holdings,
                                          const cluster::Cluster& cluster, TimePoint end);
 
 } // namespace berth::cli

@@ -25,8 +25,10 @@ std::vector<int> indices_of(hardware::GpuMask mask) {
   return out;
 }
 
-// Hardware that Berth does not know is counted by the scheduler; which GPUs it became, the containers saw.
-std::vector<int> indices_seen(const std::vector<runtime::ContainerFacts>& containers, const std::string& node) {
+// Hardware that Berth does not know is counted by the scheduler; which GPUs it became, the
+// containers saw.
+std::vector<int> indices_seen(const std::vector<runtime::ContainerFacts>& containers,
+                              const std::string& node) {
   std::vector<int> out;
   for (const runtime::ContainerFacts& facts : containers) {
     for (const auto& [name, value] : facts.env) {
@@ -53,14 +55,17 @@ std::vector<int> gpus_of(const model::Pod& pod, const Observer& observer) {
 }
 
 // Bound until ended; nullopt if it never was.
-std::optional<std::pair<TimePoint, TimePoint>> span_of(const cluster::PodWalk& walk, TimePoint end) {
+std::optional<std::pair<TimePoint, TimePoint>> span_of(const cluster::PodWalk& walk,
+                                                       TimePoint end) {
   using cluster::PodState;
   std::optional<TimePoint> from;
   for (const auto& [state, at] : walk.history) {
-    if (!from && (state == PodState::Bound || state == PodState::ContainerCreating || state == PodState::Running)) {
+    if (!from && (state == PodState::Bound || state == PodState::ContainerCreating ||
+                  state == PodState::Running)) {
       from = at;
     }
-    if (from && (state == PodState::Succeeded || state == PodState::Failed || state == PodState::Deleted)) {
+    if (from &&
+        (state == PodState::Succeeded || state == PodState::Failed || state == PodState::Deleted)) {
       return std::pair(*from, at);
     }
   }
@@ -149,11 +154,13 @@ int gpu_capacity(const api::Object& node) {
     return 0;
   }
   const auto it = (*view)->capacity.find(model::kGpuResource);
-  return it == (*view)->capacity.end() ? 0 : static_cast<int>(std::clamp<std::int64_t>(it->second.value(), 0, 1024));
+  return it == (*view)->capacity.end()
+             ? 0
+             : static_cast<int>(std::clamp<std::int64_t>(it->second.value(), 0, 1024));
 }
 
-report::GpuMap map_at(TimePoint when, TimePoint start, const std::vector<Holding>& holdings, const Observer& observer,
-                      const cluster::Cluster& cluster) {
+report::GpuMap map_at(TimePoint when, TimePoint start, const std::vector<Holding>& holdings,
+                      const Observer& observer, const cluster::Cluster& cluster) {
   report::GpuMap map{.at = when - start, .nodes = {}};
   std::map<std::string, std::size_t> rows;
   for (const auto& [name, history] : observer.nodes()) {
@@ -163,7 +170,8 @@ report::GpuMap map_at(TimePoint when, TimePoint start, const std::vector<Holding
       continue;
     }
     const hardware::Platform* platform = cluster.platform_of(name);
-    report::NodeMap row{.node = name, .platform = platform == nullptr ? "" : platform->name, .gpus = {}};
+    report::NodeMap row{
+        .node = name, .platform = platform == nullptr ? "" : platform->name, .gpus = {}};
     row.gpus.resize(static_cast<std::size_t>(gpus));
     for (const int broken : indices_of(now->unhealthy)) {
       if (broken < gpus) {

@@ -1,4 +1,5 @@
-// Who held which GPUs from when to when: the base of the GPU map, of gangs' bandwidth and of utilisation.
+// Who held which GPUs from when to when: the base of the GPU map, of gangs' bandwidth and of
+// utilisation.
 #pragma once
 
 #include <memory>
@@ -23,15 +24,16 @@ struct Holding {
   bool at(TimePoint when) const { return from <= when && when < to; }
 };
 
-/// In the order of the flight record. `end` closes what is still held; it counts as held at `end` itself.
+/// In the order of the flight record. `end` closes what is still held; it counts as held at `end`
+/// itself.
 std::vector<Holding> holdings_of(const Observer& observer, TimePoint end);
 
 /// The first moment at which most GPUs are held; `fallback` if none ever is. O(n log n).
 TimePoint busiest_moment(const std::vector<Holding>& holdings, TimePoint fallback);
 
 /// Every node with GPUs that was there at `when`, by name.
-report::GpuMap map_at(TimePoint when, TimePoint start, const std::vector<Holding>& holdings, const Observer& observer,
-                      const cluster::Cluster& cluster);
+report::GpuMap map_at(TimePoint when, TimePoint start, const std::vector<Holding>& holdings,
+                      const Observer& observer, const cluster::Cluster& cluster);
 
 /// Before: numbers inside names compare as numbers, so that node-2 comes before node-10.
 bool natural_less(std::string_view a, std::string_view b);

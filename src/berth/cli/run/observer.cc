@@ -27,15 +27,17 @@ const NodeChange* NodeHistory::at(TimePoint when) const {
   return after == changes.begin() ? nullptr : &*std::prev(after);
 }
 
-Observer::Observer(cluster::Cluster& cluster, Loop& loop, std::function<void(const cluster::Mark&)> on_mark)
+Observer::Observer(cluster::Cluster& cluster, Loop& loop,
+                   std::function<void(const cluster::Mark&)> on_mark)
     : cluster_(&cluster), loop_(&loop), forward_(std::move(on_mark)) {
   client::Client& client = cluster.client();
   informers_.push_back(std::make_unique<client::Informer>(
-      client, loop, all_of(client::kNodes), [this](const auto& old, const auto& now) { on_node(old, now); }));
+      client, loop, all_of(client::kNodes),
+      [this](const auto& old, const auto& now) { on_node(old, now); }));
   informers_.push_back(keep_last(client::kJobs, jobs_));
   informers_.push_back(keep_last(client::kPodGroups, gangs_));
-  record_ = std::make_unique<cluster::FlightRecord>(client, loop,
-                                                    [this](const cluster::Mark& mark) { this->on_mark(mark); });
+  record_ = std::make_unique<cluster::FlightRecord>(
+      client, loop, [this](const cluster::Mark& mark) { this->on_mark(mark); });
 }
 
 std::unique_ptr<client::Informer> Observer::keep_last(const client::GroupKind& kind,
@@ -61,7 +63,8 @@ void Observer::on_node(const api::Object& old, const api::Object& now) {
                           .ready = now && (*node)->ready(),
                           .unhealthy = unhealthy_of(**node)};
   const auto same = [&](const NodeChange& c) {
-    return c.present == change.present && c.ready == change.ready && c.unhealthy == change.unhealthy;
+    return c.present == change.present && c.ready == change.ready &&
+           c.unhealthy == change.unhealthy;
   };
   if (history.changes.empty() || !same(history.changes.back())) {
     history.changes.push_back(change);
@@ -84,8 +87,8 @@ void Observer::on_mark(const cluster::Mark& mark) {
 }
 
 int Observer::ready_nodes() const {
-  return static_cast<int>(
-      std::ranges::count_if(nodes_, [](const auto& entry) { return entry.second.changes.back().ready; }));
+  return static_cast<int>(std::ranges::count_if(
+      nodes_, [](const auto& entry) { return entry.second.changes.back().ready; }));
 }
 
 const std::vector<runtime::ContainerFacts>& Observer::containers(const api::Key& pod) const {

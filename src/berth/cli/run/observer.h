@@ -1,5 +1,5 @@
-// What a run was like, gathered while it goes: the flight record, how nodes changed, jobs and gangs as last seen
-// (also when they are gone at the end), and what containers saw.
+// What a run was like, gathered while it goes: the flight record, how nodes changed, jobs and gangs
+// as last seen (also when they are gone at the end), and what containers saw.
 #pragma once
 
 #include <functional>
@@ -33,9 +33,10 @@ struct NodeHistory {
 };
 
 class Observer {
-public:
+ public:
   /// Starts watching. `on_mark` may be empty. The cluster and the loop must outlive the observer.
-  Observer(cluster::Cluster& cluster, Loop& loop, std::function<void(const cluster::Mark&)> on_mark);
+  Observer(cluster::Cluster& cluster, Loop& loop,
+           std::function<void(const cluster::Mark&)> on_mark);
 
   int ready_nodes() const;
   const cluster::FlightRecord& record() const { return *record_; }
@@ -46,10 +47,11 @@ public:
   /// What the pod's containers saw when it was last running; empty if it never was.
   const std::vector<runtime::ContainerFacts>& containers(const api::Key& pod) const;
 
-private:
+ private:
   void on_node(const api::Object& old, const api::Object& now);
   void on_mark(const cluster::Mark& mark);
-  std::unique_ptr<client::Informer> keep_last(const client::GroupKind& kind, std::map<std::string, api::Object>& into);
+  std::unique_ptr<client::Informer> keep_last(const client::GroupKind& kind,
+                                              std::map<std::string, api::Object>& into);
 
   cluster::Cluster* cluster_;
   Loop* loop_;

@@ -10,10 +10,11 @@ namespace {
 using report::Tone;
 
 std::string devices_of(const runtime::ContainerFacts& facts, report::TableStyle style) {
-  report::Table table({{.title = "DEVICE"}, {.title = "TYPE"}, {.title = "MAJOR:MINOR"}, {.title = "ACCESS"}});
+  report::Table table(
+      {{.title = "DEVICE"}, {.title = "TYPE"}, {.title = "MAJOR:MINOR"}, {.title = "ACCESS"}});
   for (const runtime::DeviceNode& device : facts.devices) {
-    table.add({device.path, std::string(1, device.type), fmt::format("{}:{}", device.major, device.minor),
-               device.permissions});
+    table.add({device.path, std::string(1, device.type),
+               fmt::format("{}:{}", device.major, device.minor), device.permissions});
   }
   return table.render(style);
 }
@@ -28,9 +29,11 @@ std::string mounts_of(const runtime::ContainerFacts& facts, report::TableStyle s
 
 } // namespace
 
-std::string render_containers(const std::string& pod, const std::vector<runtime::ContainerFacts>& containers,
+std::string render_containers(const std::string& pod,
+                              const std::vector<runtime::ContainerFacts>& containers,
                               const report::TableStyle& style) {
-  std::string out = fmt::format("\n{}  {}\n", style.paint(Tone::Strong, "CONTAINERS OF"), report::printable(pod));
+  std::string out =
+      fmt::format("\n{}  {}\n", style.paint(Tone::Strong, "CONTAINERS OF"), report::printable(pod));
   if (containers.empty()) {
     return out + "none was ever running\n";
   }

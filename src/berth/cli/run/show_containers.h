@@ -9,8 +9,10 @@
 
 namespace berth::cli {
 
-/// "CONTAINERS OF ml/trainer-0", then for each its environment, device nodes, mounts and CDI devices.
-std::string render_containers(const std::string& pod, const std::vector<runtime::ContainerFacts>& containers,
+/// "CONTAINERS OF ml/trainer-0", then for each its environment, device nodes, mounts and CDI
+/// devices.
+std::string render_containers(const std::string& pod,
+                              const std::vector<runtime::ContainerFacts>& containers,
                               const report::TableStyle& style);
 
 } // namespace berth::cli

@@ -49,7 +49,9 @@ std::string asks_of(const model::Pod& pod) {
   return out;
 }
 
-std::string gpus_text(std::int64_t n) { return fmt::format("{} GPU{}", n, n == 1 ? "" : "s"); }
+std::string gpus_text(std::int64_t n) {
+  return fmt::format("{} GPU{}", n, n == 1 ? "" : "s");
+}
 
 Finding about_gpus(std::int64_t wanted, report::Alone alone, const std::vector<NodeRoom>& nodes) {
   std::int64_t largest = 0;
@@ -69,20 +71,24 @@ Finding about_gpus(std::int64_t wanted, report::Alone alone, const std::vector<N
   }
   if (wanted > largest) {
     return {"GPU_EXCEEDS_NODE",
-            fmt::format("can never fit: asks for {} on one node, the largest node has {}", gpus_text(wanted), largest)};
+            fmt::format("can never fit: asks for {} on one node, the largest node has {}",
+                        gpus_text(wanted), largest)};
   }
   if (alone == report::Alone::Never) {
-    return {"GPU_INSUFFICIENT", "can never fit: no node that this pod may use has enough GPUs, even when empty"};
+    return {"GPU_INSUFFICIENT",
+            "can never fit: no node that this pod may use has enough GPUs, even when empty"};
   }
   if (free >= wanted && best_free < wanted) {
-    return {"GPU_FRAGMENTED", fmt::format("{} are free, but no node has {} of them: {} comes closest with {}",
-                                          gpus_text(free), wanted, best.empty() ? "none" : best, best_free)};
+    return {"GPU_FRAGMENTED",
+            fmt::format("{} are free, but no node has {} of them: {} comes closest with {}",
+                        gpus_text(free), wanted, best.empty() ? "none" : best, best_free)};
   }
-  return {"GPU_BUSY", fmt::format("waits for others: {} wanted, {} free in the cluster", gpus_text(wanted), free)};
+  return {"GPU_BUSY", fmt::format("waits for others: {} wanted, {} free in the cluster",
+                                  gpus_text(wanted), free)};
 }
 
-Finding about_resource(const std::string& name, const model::ResourceList& wanted, report::Alone alone,
-                       const std::vector<NodeRoom>& nodes) {
+Finding about_resource(const std::string& name, const model::ResourceList& wanted,
+                       report::Alone alone, const std::vector<NodeRoom>& nodes) {
   std::optional<api::Quantity> largest;
   for (const NodeRoom& node : nodes) {
     if (const auto it = node.allocatable.find(name); it != node.allocatable.end()) {
@@ -90,15 +96,18 @@ Finding about_resource(const std::string& name, const model::ResourceList& wante
     }
   }
   if (!largest || largest->is_zero()) {
-    return {"RESOURCE_NOT_ADVERTISED", fmt::format("can never fit: no node of this cluster has {}", name)};
+    return {"RESOURCE_NOT_ADVERTISED",
+            fmt::format("can never fit: no node of this cluster has {}", name)};
   }
   const auto asked = wanted.find(name);
   if (asked != wanted.end() && asked->second > *largest) {
-    return {"RESOURCE_EXCEEDS_NODE", fmt::format("can never fit: asks for {} {} on one node, the largest node has {}",
-                                                 asked->second.to_string(), name, largest->to_string())};
+    return {"RESOURCE_EXCEEDS_NODE",
+            fmt::format("can never fit: asks for {} {} on one node, the largest node has {}",
+                        asked->second.to_string(), name, largest->to_string())};
   }
   if (alone == report::Alone::Never) {
-    return {"RESOURCE_INSUFFICIENT", fmt::format("can never fit: no node that this pod may use has enough {}", name)};
+    return {"RESOURCE_INSUFFICIENT",
+            fmt::format("can never fit: no node that this pod may use has enough {}", name)};
   }
   return {"RESOURCE_BUSY", fmt::format("waits for others: {} is taken", name)};
 }
@@ -110,20 +119,25 @@ struct Phrase {
 };
 
 constexpr std::array kPhrases = {
-    Phrase{"untolerated taint", "TAINT_NOT_TOLERATED", "a toleration is missing for the nodes that would do"},
+    Phrase{"untolerated taint", "TAINT_NOT_TOLERATED",
+           "a toleration is missing for the nodes that would do"},
     Phrase{"didn't match Pod's node affinity/selector", "NODE_AFFINITY_MISMATCH",
            "no node has the labels that nodeSelector or node affinity ask for"},
-    Phrase{"didn't match the requested node name", "NODE_NAME_MISMATCH", "the node it names is not there"},
+    Phrase{"didn't match the requested node name", "NODE_NAME_MISMATCH",
+           "the node it names is not there"},
     Phrase{"unschedulable", "NODE_CORDONED", "nodes are cordoned (spec.unschedulable)"},
     Phrase{"free ports", "PORT_TAKEN", "its host ports are taken on every node"},
     Phrase{"Too many pods", "NODE_FULL", "nodes have as many pods as they take"},
-    Phrase{"pod affinity rules", "POD_AFFINITY_MISMATCH", "no node satisfies its affinity to other pods"},
-    Phrase{"anti-affinity rules", "POD_ANTI_AFFINITY", "its anti-affinity to other pods leaves no node"},
-    Phrase{"topology spread constraints", "TOPOLOGY_SPREAD", "its spread constraints leave no node"},
+    Phrase{"pod affinity rules", "POD_AFFINITY_MISMATCH",
+           "no node satisfies its affinity to other pods"},
+    Phrase{"anti-affinity rules", "POD_ANTI_AFFINITY",
+           "its anti-affinity to other pods leaves no node"},
+    Phrase{"topology spread constraints", "TOPOLOGY_SPREAD",
+           "its spread constraints leave no node"},
 };
 
-// What decides: devices before cpu and memory before rules about nodes, because only nodes that passed the rules are
-// asked for room.
+// What decides: devices before cpu and memory before rules about nodes, because only nodes that
+// passed the rules are asked for room.
 Finding about_message(const model::Pod& pod, std::string_view message, report::Alone alone,
                       const std::vector<NodeRoom>& nodes) {
   const model::ResourceList wanted = model::effective_requests(pod.spec);
@@ -134,12 +148,15 @@ Finding about_message(const model::Pod& pod, std::string_view message, report::A
     }
   }
   std::ranges::stable_sort(short_of, [](const std::string& a, const std::string& b) {
-    const auto rank = [](const std::string& s) { return s == model::kGpuResource ? 0 : s.find('/') != s.npos ? 1 : 2; };
+    const auto rank = [](const std::string& s) {
+      return s == model::kGpuResource ? 0 : s.find('/') != s.npos ? 1 : 2;
+    };
     return rank(a) < rank(b);
   });
   if (!short_of.empty()) {
-    return short_of[0] == model::kGpuResource ? about_gpus(model::gpu_request(pod.spec), alone, nodes)
-                                              : about_resource(short_of[0], wanted, alone, nodes);
+    return short_of[0] == model::kGpuResource
+               ? about_gpus(model::gpu_request(pod.spec), alone, nodes)
+               : about_resource(short_of[0], wanted, alone, nodes);
   }
   for (const Phrase& phrase : kPhrases) {
     if (message.find(phrase.part) != std::string_view::npos) {
@@ -147,16 +164,17 @@ Finding about_message(const model::Pod& pod, std::string_view message, report::A
     }
   }
   if (!pod.pod_group().empty()) {
-    return {"GANG_WAITING", fmt::format("waits for its gang {}: all members are placed or none is", pod.pod_group())};
+    return {"GANG_WAITING", fmt::format("waits for its gang {}: all members are placed or none is",
+                                        pod.pod_group())};
   }
   return {"UNSCHEDULABLE", ""};
 }
 
 Finding about_failed(const model::Pod& pod) {
   const std::string& reason = pod.status.reason;
-  static constexpr std::array kRefusals = {"UnexpectedAdmissionError", "OutOfcpu",        "OutOfmemory",
-                                           "OutOfpods",                "OutOfnvidia.com/gpu", "NodeAffinity",
-                                           "TopologyAffinityError",    "NodePorts"};
+  static constexpr std::array kRefusals = {
+      "UnexpectedAdmissionError", "OutOfcpu",     "OutOfmemory",           "OutOfpods",
+      "OutOfnvidia.com/gpu",      "NodeAffinity", "TopologyAffinityError", "NodePorts"};
   if (std::ranges::find(kRefusals, reason) != kRefusals.end()) {
     return {"KUBELET_REJECTED", "the node's agent refused it after it was bound"};
   }
@@ -179,7 +197,8 @@ Finding about_pending(const model::Pod& pod, const cluster::PodWalk& walk, repor
     const bool known = std::ranges::find(nodes, pod.spec.node_name, &NodeRoom::name) != nodes.end();
     return known ? Finding{"STARTING", "bound, its containers are not running yet"}
                  : Finding{"NODE_UNKNOWN",
-                           fmt::format("spec.nodeName names a node that is not there: {}", pod.spec.node_name)};
+                           fmt::format("spec.nodeName names a node that is not there: {}",
+                                       pod.spec.node_name)};
   }
   if (scheduled == nullptr && pod.spec.scheduler_name != "default-scheduler") {
     return {"OTHER_SCHEDULER", fmt::format("it is for the scheduler {}, which does not run here",
@@ -198,10 +217,12 @@ std::string message_of(const model::Pod& pod) {
   if (pod.status.phase == "Failed") {
     const std::string& reason = pod.status.reason;
     const std::string& message = pod.status.message;
-    return reason.empty() || message.empty() ? reason + message : fmt::format("{}: {}", reason, message);
+    return reason.empty() || message.empty() ? reason + message
+                                             : fmt::format("{}: {}", reason, message);
   }
   const model::Condition* scheduled = pod.status.condition("PodScheduled");
-  return scheduled != nullptr && scheduled->status == "False" ? scheduled->message : pod.status.message;
+  return scheduled != nullptr && scheduled->status == "False" ? scheduled->message
+                                                              : pod.status.message;
 }
 
 } // namespace
@@ -238,8 +259,8 @@ std::vector<Reason> parse_failed_scheduling(std::string_view message) {
   return out;
 }
 
-report::StuckPod explain_stuck(const model::Pod& pod, const cluster::PodWalk& walk, report::Alone alone,
-                               const std::vector<NodeRoom>& nodes) {
+report::StuckPod explain_stuck(const model::Pod& pod, const cluster::PodWalk& walk,
+                               report::Alone alone, const std::vector<NodeRoom>& nodes) {
   const bool failed = walk.state == PodState::Failed;
   Finding finding = failed ? about_failed(pod) : about_pending(pod, walk, alone, nodes);
   return {.ns = walk.key.ns,

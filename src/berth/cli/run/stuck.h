@@ -27,13 +27,13 @@ struct Reason {
   bool operator==(const Reason&) const = default;
 };
 
-/// The reasons of "0/6 nodes are available: 4 Insufficient nvidia.com/gpu, 2 node(s) didn't match ...", in order;
-/// none for any other message.
+/// The reasons of "0/6 nodes are available: 4 Insufficient nvidia.com/gpu, 2 node(s) didn't match
+/// ...", in order; none for any other message.
 std::vector<Reason> parse_failed_scheduling(std::string_view message);
 
-/// The pod must be neither running nor succeeded. `alone` is left Unknown and may be set before: a code that depends
-/// on it (GPU_EXCEEDS_NODE or GPU_BUSY) uses it.
-report::StuckPod explain_stuck(const model::Pod& pod, const cluster::PodWalk& walk, report::Alone alone,
-                               const std::vector<NodeRoom>& nodes);
+/// The pod must be neither running nor succeeded. `alone` is left Unknown and may be set before: a
+/// code that depends on it (GPU_EXCEEDS_NODE or GPU_BUSY) uses it.
+report::StuckPod explain_stuck(const model::Pod& pod, const cluster::PodWalk& walk,
+                               report::Alone alone, const std::vector<NodeRoom>& nodes);
 
 } // namespace berth::cli

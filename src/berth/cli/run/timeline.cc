@@ -26,7 +26,8 @@ std::size_t width_for(const std::vector<api::Manifest>& objects) {
     if (kind == "Pod" || kind == "Job" || kind == "PodGroup") {
       const std::size_t prefix = kind == "PodGroup" ? std::string_view("podgroup/").size() : 4;
       const std::size_t suffix = kind == "Job" ? kJobSuffix : 0;
-      width = std::max(width, prefix + report::display_width(manifest.object.key().to_string()) + suffix);
+      width = std::max(width,
+                       prefix + report::display_width(manifest.object.key().to_string()) + suffix);
     }
   }
   return std::min(width, kWidest);
@@ -42,13 +43,17 @@ report::TimelineLine line_of(const cluster::Mark& mark, TimePoint start) {
 
 } // namespace
 
-Timeline::Timeline(const RunOptions& options, Terminal& terminal, TimePoint start, std::size_t width)
+Timeline::Timeline(const RunOptions& options, Terminal& terminal, TimePoint start,
+                   std::size_t width)
     : terminal_(&terminal), start_(start), object_width_(width),
-      shows_lines_(!options.quiet && (options.output == Output::Text || options.output == Output::Wide)),
-      shows_status_(!options.quiet && terminal.err.tty && options.speed == Speed::Real), record_path_(options.record) {}
+      shows_lines_(!options.quiet &&
+                   (options.output == Output::Text || options.output == Output::Wide)),
+      shows_status_(!options.quiet && terminal.err.tty && options.speed == Speed::Real),
+      record_path_(options.record) {}
 
-Result<Timeline> Timeline::open(const RunOptions& options, Terminal& terminal, const report::ClusterLine& cluster,
-                                TimePoint start, const std::vector<api::Manifest>& objects) {
+Result<Timeline> Timeline::open(const RunOptions& options, Terminal& terminal,
+                                const report::ClusterLine& cluster, TimePoint start,
+                                const std::vector<api::Manifest>& objects) {
   Timeline timeline(options, terminal, start, width_for(objects));
   if (!options.record.empty()) {
     timeline.record_.emplace(options.record, std::ios::binary | std::ios::trunc);
@@ -76,9 +81,11 @@ void Timeline::print(const report::TimelineLine& line) {
 }
 
 void Timeline::count(const cluster::Mark& mark) {
-  static constexpr std::string_view kStates[] = {"Pending", "Unschedulable", "Gated",     "Bound", "ContainerCreating",
-                                                 "Running", "Succeeded",     "Failed", "Deleted"};
-  if (shows_status_ && mark.object.starts_with("pod/") && std::ranges::find(kStates, mark.what) != std::end(kStates)) {
+  static constexpr std::string_view kStates[] = {
+      "Pending", "Unschedulable", "Gated",  "Bound",  "ContainerCreating",
+      "Running", "Succeeded",     "Failed", "Deleted"};
+  if (shows_status_ && mark.object.starts_with("pod/") &&
+      std::ranges::find(kStates, mark.what) != std::end(kStates)) {
     state_of_pod_[mark.object] = mark.what;
   }
 }

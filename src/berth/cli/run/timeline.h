@@ -1,5 +1,5 @@
-// The timeline of a run while it goes: lines on standard output (text), JSON lines in the --record file, and on a
-// terminal one status line that the next line overwrites.
+// The timeline of a run while it goes: lines on standard output (text), JSON lines in the --record
+// file, and on a terminal one status line that the next line overwrites.
 #pragma once
 
 #include <fstream>
@@ -18,10 +18,11 @@
 namespace berth::cli {
 
 class Timeline {
-public:
+ public:
   /// Opens the record file, if one is wanted. Error: it cannot be written.
-  static Result<Timeline> open(const RunOptions& options, Terminal& terminal, const report::ClusterLine& cluster,
-                               TimePoint start, const std::vector<api::Manifest>& objects);
+  static Result<Timeline> open(const RunOptions& options, Terminal& terminal,
+                               const report::ClusterLine& cluster, TimePoint start,
+                               const std::vector<api::Manifest>& objects);
 
   void show(const cluster::Mark& mark);
   /// Node starts are not shown until this is called; then they count as one line.
@@ -29,7 +30,7 @@ public:
   /// Takes the status line away. Error: the record file could not be written in full.
   Result<void> finish();
 
-private:
+ private:
   Timeline(const RunOptions& options, Terminal& terminal, TimePoint start, std::size_t width);
   void print(const report::TimelineLine& line);
   void count(const cluster::Mark& mark);
