@@ -53,7 +53,7 @@ struct ExitCode {
 /// A parsed command line.
 struct Values {
   std::map<std::string, std::vector<std::string>, std::less<>>
-      flags; ///< by "--name"; a switch has empty texts
+      flags; ///< by "--name"; a switch has "true" for each time
   std::vector<std::string> arguments;
 
   bool has(std::string_view flag) const;

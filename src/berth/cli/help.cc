@@ -32,17 +32,17 @@ std::string left_of(const Flag& flag) {
 std::string right_of(const Flag& flag) {
   std::string out(flag.help);
   if (!flag.choices.empty()) {
-    out += " (";
+    out += ". One of: ";
     for (std::size_t i = 0; i < flag.choices.size(); ++i) {
-      out += fmt::format("{}{}", i == 0 ? "" : ", ", flag.choices[i]);
+      const std::string_view choice = flag.choices[i];
+      out += fmt::format("{}{}{}", i == 0 ? "" : ", ", choice,
+                         choice == flag.fallback ? " (default)" : "");
     }
-    out += ")";
+  } else if (!flag.fallback.empty()) {
+    out += fmt::format(". Default: {}", flag.fallback);
   }
   if (flag.times == Flag::Times::Many && !flag.value.empty()) {
-    out += "; may be repeated";
-  }
-  if (!flag.fallback.empty()) {
-    out += fmt::format("; default {}", flag.fallback);
+    out += ". May be repeated";
   }
   return out;
 }

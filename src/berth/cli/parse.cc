@@ -1,6 +1,7 @@
 #include "berth/cli/parse.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <vector>
 
@@ -86,6 +87,35 @@ tl::unexpected<Error> in_our_words(const CLI::Error& error, const std::vector<Fl
   return fail(Code::BadRequest, text);
 }
 
+// "--quiet" and "--quiet=true" set it, "--quiet=false" does not.
+Result<void> settle_switch(const Flag& flag, Values& values) {
+  const auto it = values.flags.find(flag.name);
+  if (it == values.flags.end()) {
+    return {};
+  }
+  for (const std::string& text : it->second) {
+    if (text != "true" && text != "false") {
+      return fail(Code::BadRequest,
+                  fmt::format("{}: want true or false, got \"{}\"", flag.name, text));
+    }
+  }
+  std::erase(it->second, "false");
+  if (it->second.empty()) {
+    values.flags.erase(it);
+  }
+  return {};
+}
+
+Result<void> check_values(const Flag& flag, const std::vector<Flag>& flags, const Values& values) {
+  for (const std::string& text : values.all(flag.name)) {
+    if (std::ranges::find(flags, text, &Flag::name) != flags.end()) {
+      return fail(Code::BadRequest, fmt::format("{} needs a value: {}", flag.name, flag.value));
+    }
+    BERTH_CHECK(check_choice(flag.name, text, flag.choices));
+  }
+  return {};
+}
+
 /// CLI11's view of the tables; texts are read out of it by collect().
 struct Reader {
   CLI::App app;
@@ -115,8 +145,7 @@ struct Reader {
     Values values;
     for (const auto& [flag, option] : options) {
       if (option->count() > 0) {
-        auto& texts = values.flags[std::string(flag->name)];
-        texts = flag->value.empty() ? std::vector<std::string>(option->count()) : option->results();
+        values.flags[std::string(flag->name)] = option->results();
       }
     }
     values.arguments = arguments;
@@ -128,29 +157,30 @@ struct Reader {
 
 Result<Values> parse_command_line(const Command& command, std::span<const std::string> words) {
   const std::vector<Flag> flags = flags_of(command);
+  const auto dashes = std::ranges::find(words, "--");
   Reader reader(command, flags);
   try {
-    reader.app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+    reader.app.parse(std::vector<std::string>(std::reverse_iterator(dashes), words.rend()));
   } catch (const CLI::Error& error) {
     return in_our_words(error, flags);
   }
-  const Values values = reader.collect();
+  Values values = reader.collect();
+  if (dashes != words.end()) {
+    values.arguments.insert(values.arguments.end(), dashes + 1, words.end());
+  }
   for (const std::string& word : reader.app.remaining()) {
     if (word.size() > 1 && word.starts_with("-")) {
       return unknown_flag(word, flags);
     }
-    return fail(Code::BadRequest, fmt::format("unexpected argument \"{}\"", word));
-  }
-  if (values.has("--help")) {
-    return values;
+    values.arguments.push_back(word);
   }
   for (const Flag& flag : flags) {
-    for (const std::string& text :
-         flag.value.empty() ? std::vector<std::string>() : values.all(flag.name)) {
-      BERTH_CHECK(check_choice(flag.name, text, flag.choices));
-    }
+    BERTH_CHECK(flag.value.empty() ? settle_switch(flag, values)
+                                   : check_values(flag, flags, values));
   }
-  BERTH_CHECK(check_arguments(command, values.arguments));
+  if (!values.has("--help")) {
+    BERTH_CHECK(check_arguments(command, values.arguments));
+  }
   return values;
 }
 

@@ -69,6 +69,13 @@ TEST(Parse, AfterTwoDashesEverythingIsAnArgument) {
   EXPECT_FALSE(values->has("--seed"));
 }
 
+TEST(Parse, ASwitchMayBeSwitchedOff) {
+  EXPECT_TRUE(parse({"fast", "x", "--quiet=true"})->has("--quiet"));
+  EXPECT_FALSE(parse({"fast", "x", "--quiet=false"})->has("--quiet"));
+  EXPECT_EQ(parse({"fast", "x", "-v", "-v"})->all("--verbose").size(), 2U);
+  EXPECT_EQ(parse({"fast", "x", "-qv"})->all("--verbose").size(), 1U);
+}
+
 TEST(Parse, HelpNeedsNothingElse) {
   const auto values = parse({"--help"});
   ASSERT_TRUE(values) << values.error().message;
@@ -103,14 +110,16 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"no_value_before_a_flag",
              {"fast", "x", "--seed", "--quiet"},
              "--seed needs a value: N"},
-        Case{"switch_with_value", {"fast", "x", "--quiet=yes"}, "--quiet takes no value"},
+        Case{"switch_with_value",
+             {"fast", "x", "--quiet=yes"},
+             "--quiet: want true or false, got \"yes\""},
         Case{"bad_choice",
              {"fast", "x", "--speed", "warp"},
              "--speed: want real or virtual, got \"warp\""},
         Case{"bad_argument", {"medium", "x"}, "MODE: want fast or slow, got \"medium\""},
         Case{"missing_argument", {"fast"}, "FILE is missing"},
         Case{"missing_both", {}, "MODE is missing"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& c) { return c.param.name; });
 
 TEST(Parse, ACommandWithoutArgumentsTakesNone) {
   const Command bare{.name = "version", .summary = "", .synopsis = {}, .description = {}};

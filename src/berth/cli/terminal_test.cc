@@ -66,7 +66,7 @@ INSTANTIATE_TEST_SUITE_P(
              {{"NO_COLOR", "1"}},
              ColorUse::Always},
         Case{"never", ColorChoice::Never, true, {{"CLICOLOR_FORCE", "1"}}, ColorUse::Never}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& c) { return c.param.name; });
 
 TEST(Terminal, ErrorsSayWhatToTry) {
   std::ostringstream err;

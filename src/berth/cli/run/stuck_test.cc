@@ -143,7 +143,7 @@ INSTANTIATE_TEST_SUITE_P(
                            "requested pod ports."},
         Rule{"NODE_FULL", "0/1 nodes are available: 1 Too many pods."},
         Rule{"UNSCHEDULABLE", "0/1 nodes are available: 1 something new."}),
-    [](const auto& info) { return info.param.code; });
+    [](const auto& c) { return c.param.code; });
 
 TEST(ExplainStuck, StatesBeforeAndAfterScheduling) {
   Example e = unschedulable("", "");

@@ -1,0 +1,338 @@
+// berth run, whole: the demo's exact text, its document, exit codes, equal bytes, bad input, real
+// manifests.
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "berth/cli/app.h"
+#include "berth/testing/golden_text.h"
+
+namespace berth::cli {
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::Eq;
+using ::testing::HasSubstr;
+using ::testing::Not;
+namespace fs = std::filesystem;
+namespace json = boost::json;
+
+struct Outcome {
+  int code = 0;
+  std::string out;
+  std::string err;
+};
+
+Outcome berth_run(std::vector<std::string> words) {
+  std::ostringstream out;
+  std::ostringstream err;
+  Terminal terminal{.out = {.to = &out}, .err = {.to = &err}};
+  words.insert(words.begin(), "run");
+  const int code =
+      run_program(words, terminal, [](const char*) { return std::optional<std::string>(); });
+  return {code, out.str(), err.str()};
+}
+
+/// A manifest in a file of its own, gone with the test.
+class RunTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
+    root_ = fs::path(::testing::TempDir()) / ("berth-run-" + std::string(info->name()));
+    fs::remove_all(root_);
+    fs::create_directories(root_);
+  }
+  void TearDown() override { fs::remove_all(root_); }
+  std::string write(const std::string& name, const std::string& text) {
+    const fs::path path = root_ / name;
+    std::ofstream(path, std::ios::binary) << text;
+    return path.string();
+  }
+  std::string path(const std::string& name) const { return (root_ / name).string(); }
+  std::string root() const { return root_.string(); }
+
+ private:
+  fs::path root_;
+};
+
+std::string pod(const std::string& name, const std::string& gpus, const std::string& more = "") {
+  return "apiVersion: v1\nkind: Pod\nmetadata:\n  name: " + name + "\nspec:\n" + more +
+         "  containers:\n  - name: c\n    image: i\n    resources: {limits: {nvidia.com/gpu: " +
+         gpus + "}}\n---\n";
+}
+
+const std::vector<std::string> kDemo = {"-f",      std::string(BERTH_SOURCE_DIR) + "/examples",
+                                        "--nodes", "dgx-h100:4",
+                                        "--nodes", "l40s-pcie-8:2"};
+
+std::vector<std::string> demo(std::vector<std::string> more) {
+  std::vector<std::string> words = kDemo;
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+TEST(Demo, PrintsWhatTheReadmeShows) {
+  const Outcome o = berth_run(kDemo);
+  EXPECT_EQ(o.code, 0) << o.err;
+  testing::expect_golden("src/berth/cli/testdata/demo.txt", o.out);
+}
+
+TEST(Demo, TheGangIsPlacedWholeOnNvlinkedNodes) {
+  const json::value report = json::parse(berth_run(demo({"-o", "json"})).out);
+  const json::value& gang = report.at_pointer("/gangs/0");
+  EXPECT_EQ(gang.at("name").as_string(), "llm-pretrain");
+  EXPECT_EQ(gang.at("placed").to_number<int>(), 4);
+  EXPECT_EQ(gang.at("gpus").to_number<int>(), 32);
+  EXPECT_EQ(gang.at("nodes").as_array().size(), 4U);
+  EXPECT_GT(gang.at("allReduceMBps").to_number<int>(), 0);
+  for (const json::value& p : report.at("pods").as_array()) {
+    if (p.at("gang").as_string() == "llm-pretrain") {
+      EXPECT_EQ(p.at("gpus").as_array().size(), 8U);
+      EXPECT_EQ(p.at("gpuUUIDs").as_array().size(), 8U);
+      EXPECT_EQ(p.at("phase").as_string(), "Succeeded");
+      EXPECT_FALSE(p.at("containers").as_array().empty());
+    }
+    if (p.at("name").as_string() == "video-captioner") {
+      EXPECT_THAT(std::string(p.at("node").as_string()), HasSubstr("l40s-pcie-8-"));
+    }
+  }
+  EXPECT_EQ(report.at_pointer("/notRunning/0/code").as_string(), "GPU_EXCEEDS_NODE");
+  EXPECT_EQ(report.at_pointer("/notRunning/0/alone").as_string(), "never");
+}
+
+TEST(Demo, EqualCommandsGiveEqualBytes) {
+  for (const char* format : {"text", "wide", "json", "yaml"}) {
+    const Outcome first = berth_run(demo({"-o", format, "--seed", "42"}));
+    const Outcome second = berth_run(demo({"-o", format, "--seed", "42"}));
+    EXPECT_FALSE(first.out.empty());
+    EXPECT_TRUE(first.out == second.out) << format;
+    EXPECT_EQ(first.err, second.err) << format;
+  }
+}
+
+TEST(Demo, NeverFittingShowsInTheExitCodeWhenAsked) {
+  EXPECT_EQ(berth_run(demo({"--quiet", "--exit-code"})).code, 3);
+}
+
+TEST_F(RunTest, ThePodThatCanRunButIsStillWaitingIsAFailure) {
+  const std::string file = write("two.yaml", pod("first", "8") + pod("second", "8"));
+  const Outcome o =
+      berth_run({"-f", file, "--nodes", "dgx-h100:1", "--default-run-for", "forever"});
+  EXPECT_EQ(o.code, 1);
+  EXPECT_THAT(o.out, HasSubstr("GPU_BUSY"));
+  EXPECT_THAT(o.out, HasSubstr("0/1 nodes are available: 1 Insufficient nvidia.com/gpu."));
+  EXPECT_EQ(berth_run({"-f", file, "--nodes", "dgx-h100:1"}).code, 0) << "one after the other";
+}
+
+TEST_F(RunTest, UntilEndsARunThatWouldGoOn) {
+  const std::string file = write("p.yaml", pod("p", "1"));
+  const Outcome o = berth_run({"-f", file, "--until", "5m", "-o", "json"});
+  EXPECT_EQ(o.code, 0);
+  const json::value report = json::parse(o.out);
+  EXPECT_EQ(report.at_pointer("/result/outcome").as_string(), "time-up");
+  EXPECT_EQ(report.at_pointer("/result/simulatedMs").to_number<int>(), 300'000);
+  EXPECT_EQ(report.at_pointer("/pods/0/phase").as_string(), "Running");
+}
+
+TEST_F(RunTest, ARunningServiceIsSettled) {
+  const std::string file = write("p.yaml", pod("p", "1"));
+  const Outcome o = berth_run({"-f", file, "--default-run-for", "forever", "-o", "json"});
+  EXPECT_EQ(o.code, 0);
+  EXPECT_EQ(json::parse(o.out).at_pointer("/result/outcome").as_string(), "settled");
+}
+
+TEST_F(RunTest, ShowsExactlyWhatAContainerSees) {
+  const std::string file = write("p.yaml", pod("p", "2"));
+  const Outcome o = berth_run({"-f", file, "--quiet", "--show-container", "p"});
+  EXPECT_THAT(o.out, HasSubstr("CONTAINERS OF  default/p\n"));
+  EXPECT_THAT(o.out, HasSubstr("NVIDIA_VISIBLE_DEVICES"));
+  EXPECT_THAT(o.out, HasSubstr("/dev/nvidiactl"));
+  EXPECT_THAT(berth_run({"-f", file, "--show-container", "q"}).err,
+              HasSubstr("there was no pod q"));
+}
+
+TEST_F(RunTest, AFailedGpuIsDrawnAndNotGivenAgain) {
+  const std::string file = write("p.yaml", pod("p", "8"));
+  const Outcome o = berth_run(
+      {"-f", file, "--nodes", "dgx-h100:1", "--at", "1s:xid:dgx-h100-1:3:79", "--until", "1h"});
+  EXPECT_THAT(o.out, HasSubstr("GPU 3 unhealthy")) << o.out;
+}
+
+TEST_F(RunTest, RecordWritesTheTimelineAsJsonLines) {
+  const std::string file = write("p.yaml", pod("p", "1"));
+  const Outcome o = berth_run({"-f", file, "--record", path("r.jsonl")});
+  EXPECT_EQ(o.code, 0);
+  std::ifstream in(path("r.jsonl"));
+  std::string line;
+  ASSERT_TRUE(std::getline(in, line));
+  EXPECT_EQ(json::parse(line).at("kind").as_string(), "RunRecord");
+  int lines = 0;
+  bool running = false;
+  for (; std::getline(in, line); ++lines) {
+    const json::value entry = json::parse(line);
+    running = running || (entry.at("object").as_string() == "pod/default/p" &&
+                          entry.at("what").as_string() == "Running");
+  }
+  EXPECT_GT(lines, 3);
+  EXPECT_TRUE(running);
+  EXPECT_EQ(berth_run({"-f", file, "--record", root() + "/none/r.jsonl"}).code, 1);
+}
+
+TEST_F(RunTest, SaysWhichClusterItUsesWhenNoneIsGiven) {
+  const std::string file = write("p.yaml", pod("p", "1"));
+  EXPECT_THAT(berth_run({"-f", file}).err,
+              HasSubstr("note: no --nodes and no --cluster: running on 2 dgx-h100 nodes"));
+}
+
+TEST_F(RunTest, NodesAmongTheManifestsAreTheCluster) {
+  const std::string file = write("dump.yaml", R"(apiVersion: v1
+kind: List
+items:
+- apiVersion: v1
+  kind: Node
+  metadata: {name: gpu-a, uid: 1c4a2a9e-0000-4000-8000-000000000001, resourceVersion: "77"}
+  status:
+    capacity: {cpu: "32", memory: 256Gi, pods: "110", nvidia.com/gpu: "3"}
+    allocatable: {cpu: "32", memory: 256Gi, pods: "110", nvidia.com/gpu: "3"}
+    conditions: [{type: Ready, status: "True"}]
+- apiVersion: v1
+  kind: Pod
+  metadata:
+    name: p
+    uid: 1c4a2a9e-0000-4000-8000-000000000002
+    resourceVersion: "78"
+    ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: gone, uid: x, controller: true}]
+  spec: {containers: [{name: c, image: i, resources: {limits: {nvidia.com/gpu: 2}}}]}
+  status: {phase: Running}
+)");
+  const Outcome o = berth_run({"-f", file, "-o", "json"});
+  EXPECT_EQ(o.code, 0) << o.out << o.err;
+  const json::value report = json::parse(o.out);
+  EXPECT_EQ(report.at_pointer("/pods/0/node").as_string(), "gpu-a");
+  EXPECT_EQ(report.at_pointer("/pods/0/phase").as_string(), "Succeeded");
+  EXPECT_EQ(report.at_pointer("/pods/0/gpus").as_array().size(), 2U)
+      << "which GPUs is known even without a platform";
+}
+
+TEST_F(RunTest, KindsWithoutAControllerAreNamedOnce) {
+  const std::string file = write("t.yaml", R"(apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: a}
+---
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: b}
+)");
+  const Outcome o = berth_run({"-f", file});
+  EXPECT_EQ(o.code, 0);
+  EXPECT_THAT(
+      o.err,
+      HasSubstr(
+          "note: 2 TrainJob (trainer.kubeflow.org/v1alpha1): stored; nothing here acts on this "
+          "kind yet\n"));
+  const json::value report = json::parse(berth_run({"-f", file, "-o", "json"}).out);
+  EXPECT_EQ(report.at_pointer("/objects/unhandledKinds/0/count").to_number<int>(), 2);
+}
+
+TEST_F(RunTest, RefusedObjectsAreReportedAndTheRestRuns) {
+  const std::string file =
+      write("p.yaml", pod("good", "1") + pod("bad", "-1") + pod("Bad_Name", "1"));
+  const Outcome o = berth_run({"-f", file});
+  EXPECT_EQ(o.code, 1);
+  EXPECT_THAT(o.out, HasSubstr("REJECTED"));
+  EXPECT_THAT(o.out, HasSubstr("Pod default/bad\n  Invalid: "));
+  EXPECT_THAT(o.out, HasSubstr("Pod default/Bad_Name\n  Invalid: "));
+  EXPECT_THAT(o.out, HasSubstr("1 succeeded"));
+}
+
+TEST_F(RunTest, NothingRunsWhenAFileIsBad) {
+  const std::string good = write("good.yaml", pod("p", "1"));
+  const std::string bad = write("bad.yaml", "kind: [\n");
+  const Outcome o = berth_run({"-f", good, "-f", bad, "-f", path("missing.yaml")});
+  EXPECT_EQ(o.code, 1);
+  EXPECT_EQ(o.out, "");
+  EXPECT_THAT(o.err, HasSubstr("error: " + bad + ":"));
+  EXPECT_THAT(o.err, HasSubstr("error: " + path("missing.yaml") + ": no such file or directory\n"));
+}
+
+TEST_F(RunTest, TheSameObjectTwiceMustBeTheSame) {
+  const std::string a = write("a.yaml", pod("p", "1"));
+  const std::string b = write("b.yaml", pod("p", "1"));
+  const std::string c = write("c.yaml", pod("p", "2"));
+  EXPECT_EQ(berth_run({"-f", a, "-f", b}).code, 0);
+  const Outcome o = berth_run({"-f", a, "-f", c});
+  EXPECT_EQ(o.code, 1);
+  EXPECT_THAT(o.err, HasSubstr("c.yaml:1"));
+  EXPECT_THAT(o.err, HasSubstr("Pod default/p is defined differently at "));
+}
+
+TEST_F(RunTest, FaultsMustNameNodesThatExist) {
+  const std::string file = write("p.yaml", pod("p", "1"));
+  const Outcome o = berth_run({"-f", file, "--at", "1m:node-down:dgx-h100-9"});
+  EXPECT_EQ(o.code, 1);
+  EXPECT_THAT(o.err, HasSubstr("dgx-h100-9"));
+}
+
+// ---- what people have -------------------------------------------------------------------------
+
+std::string shared_folder() {
+  const char* given = std::getenv("BERTH_SHARED");
+  return given != nullptr ? given : std::string(BERTH_SOURCE_DIR) + "/../shared";
+}
+
+class RealManifests : public ::testing::TestWithParam<const char*> {};
+
+// Every pod ends in a state with a reason, every object is applied, refused or named; nothing hangs
+// (the run is bounded by its own settling and a limit on virtual time).
+TEST_P(RealManifests, EveryObjectIsAccountedFor) {
+  const fs::path folder = fs::path(shared_folder()) / "inputs" / GetParam();
+  if (!fs::is_directory(folder)) {
+    GTEST_SKIP() << "no " << folder << "; set BERTH_SHARED";
+  }
+  std::vector<std::string> files;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    const std::string extension = entry.path().extension().string();
+    if (entry.is_regular_file() &&
+        (extension == ".yaml" || extension == ".yml" || extension == ".json")) {
+      files.push_back(entry.path().string());
+    }
+  }
+  std::ranges::sort(files);
+  ASSERT_FALSE(files.empty());
+  for (const std::string& file : files) {
+    SCOPED_TRACE(file);
+    const Outcome o = berth_run({"-f", file, "-o", "json", "--quiet", "--until", "48h"});
+    EXPECT_THAT(o.code, AnyOf(Eq(0), Eq(1)));
+    if (o.out.empty()) {
+      EXPECT_THAT(o.err, HasSubstr("error: " + file)) << "a file that is not read says why";
+      continue;
+    }
+    const json::value report = json::parse(o.out);
+    EXPECT_NE(report.at_pointer("/result/outcome").as_string(), "interrupted");
+    for (const json::value& refused : report.at_pointer("/objects/rejected").as_array()) {
+      EXPECT_FALSE(refused.at("message").as_string().empty());
+    }
+    for (const json::value& stuck : report.at("notRunning").as_array()) {
+      EXPECT_FALSE(stuck.at("code").as_string().empty());
+      EXPECT_NE(stuck.at("code").as_string(), "NOT_TRIED");
+    }
+    const auto pending = report.at_pointer("/summary/pods/pending").to_number<std::size_t>();
+    const auto failed = report.at_pointer("/summary/pods/failed").to_number<std::size_t>();
+    EXPECT_EQ(report.at("notRunning").as_array().size(), pending + failed);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Folders, RealManifests,
+                         ::testing::Values("pods", "training", "volcano", "kueue", "nodes"),
+                         [](const auto& c) { return std::string(c.param); });
+
+} // namespace
+} // namespace berth::cli
