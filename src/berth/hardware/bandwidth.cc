@@ -62,7 +62,7 @@ std::int64_t inside_mbps(const Island& island) {
 std::int64_t outside_mbps(const Island& island) {
   std::int64_t rails = 0;
   for (const auto* part : island.parts) {
-    rails += model_rails(*part->platform, part->gpus);
+    rails += part->platform->table->rails(part->gpus);
   }
   return island.gpus > 1 ? std::min(rails, inside_mbps(island)) : rails;
 }

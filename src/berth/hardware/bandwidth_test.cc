@@ -7,14 +7,14 @@
 #include <gtest/gtest.h>
 
 #include "berth/base/rng.h"
-#include "berth/hardware/collective_model.h"
+#include "berth/hardware/placement_table.h"
 #include "berth/testing/synthetic_platforms.h"
 
 namespace berth::hardware {
 namespace {
 
-using berth::testing::relabelled;
-using berth::testing::SyntheticPlatform;
+using berth::test::relabelled;
+using berth::test::SyntheticPlatform;
 
 const Platform& builtin(std::string_view name) {
   return *Catalogue::builtin().find(name);
@@ -220,12 +220,12 @@ TEST(Group, ADomainThatClaimsTooManyGpusIsNotBelieved) {
 
 TEST(Rails, SharedCardsAreSharedAndLanesLimit) {
   const auto& a100 = builtin("dgx-a100");
-  EXPECT_EQ(model_rails(a100, 0b01), 24000) << "two cards beside one GPU, but its own lanes limit";
-  EXPECT_EQ(model_rails(a100, 0b11), 46000);
-  EXPECT_EQ(model_rails(builtin("l40s-pcie-8"), 0x0f), 23000);
-  EXPECT_EQ(model_rails(builtin("l40s-pcie-8"), 0xff), 46000);
-  EXPECT_EQ(model_rails(builtin("gb200-nvl72"), 0b0001), 48000) << "both cards of its Grace";
-  EXPECT_EQ(model_rails(SyntheticPlatform(4, 2, 1).finish(), 0xf), 0) << "no card";
+  EXPECT_EQ(a100.table->rails(0b01), 24000) << "two cards beside one GPU, but its own lanes limit";
+  EXPECT_EQ(a100.table->rails(0b11), 46000);
+  EXPECT_EQ(builtin("l40s-pcie-8").table->rails(0x0f), 23000);
+  EXPECT_EQ(builtin("l40s-pcie-8").table->rails(0xff), 46000);
+  EXPECT_EQ(builtin("gb200-nvl72").table->rails(0b0001), 48000) << "both cards of its Grace";
+  EXPECT_EQ(SyntheticPlatform(4, 2, 1).finish().table->rails(0xf), 0) << "no card";
 }
 
 // ---- properties
@@ -327,7 +327,7 @@ TEST(Properties, NumbersOfGpusDoNotMatter) {
           original |= (gpus >> i & 1) << order[i];
         }
         EXPECT_EQ(all_reduce_mbps(other, gpus), all_reduce_mbps(p, original)) << p.name;
-        EXPECT_EQ(model_rails(other, gpus), model_rails(p, original)) << p.name;
+        EXPECT_EQ(other.table->rails(gpus), p.table->rails(original)) << p.name;
       }
     }
   }
@@ -337,7 +337,7 @@ TEST(Properties, MoreGpusOnANodeNeverLoseRails) {
   for (const auto& p : many_platforms()) {
     for (GpuMask gpus = 1; gpus <= all_gpus(p); ++gpus) {
       for (const auto& gpu : p.gpus) {
-        EXPECT_GE(model_rails(p, gpus | GpuMask{1} << gpu.index), model_rails(p, gpus)) << p.name;
+        EXPECT_GE(p.table->rails(gpus | GpuMask{1} << gpu.index), p.table->rails(gpus)) << p.name;
       }
     }
   }

@@ -23,7 +23,7 @@ void choose(benchmark::State& state, const Platform& platform) {
 }
 
 Platform sixteen() {
-  berth::testing::SyntheticPlatform s(16, 2, 2);
+  berth::test::SyntheticPlatform s(16, 2, 2);
   for (int i = 0; i < 16; i += 2) {
     s.nvlink(i, i + 1, 4);
   }

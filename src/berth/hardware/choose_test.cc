@@ -14,7 +14,7 @@
 namespace berth::hardware {
 namespace {
 
-using berth::testing::SyntheticPlatform;
+using berth::test::SyntheticPlatform;
 
 const Platform& builtin(std::string_view name) {
   return *Catalogue::builtin().find(name);

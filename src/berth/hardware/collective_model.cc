@@ -119,19 +119,29 @@ std::int64_t model_all_reduce(const Platform& platform, GpuMask mask) {
   return std::max(mesh_ring(platform, gpus), pcie_ring(platform, gpus));
 }
 
-std::int64_t model_rails(const Platform& platform, GpuMask mask) {
-  // GPUs with the same nearest NICs share them, and give at most what their own lanes carry.
-  std::map<std::vector<int>, std::int64_t> gpus_of_nics;
-  for (const int gpu : indices(mask)) {
-    ++gpus_of_nics[nearest_nics(platform, gpu)];
+std::vector<RailGroup> rail_groups(const Platform& platform) {
+  std::map<std::vector<int>, GpuMask> gpus_of_nics;
+  for (const auto& gpu : platform.gpus) {
+    gpus_of_nics[nearest_nics(platform, gpu.index)] |= GpuMask{1} << gpu.index;
   }
-  std::int64_t total = 0;
+  std::vector<RailGroup> groups;
   for (const auto& [nics, gpus] : gpus_of_nics) {
     std::int64_t wire = 0;
     for (const int nic : nics) {
       wire += platform.nics[nic].rail < 0 ? 0 : platform.nics[nic].gbits * kNetMbpsPerGbit;
     }
-    total += std::min(wire, gpus * platform.gpu_model.pcie_mbps);
+    if (wire > 0) {
+      groups.push_back({.gpus = gpus, .wire_mbps = wire});
+    }
+  }
+  return groups;
+}
+
+std::int64_t rails_mbps(const std::vector<RailGroup>& groups, std::int64_t pcie_mbps,
+                        GpuMask gpus) {
+  std::int64_t total = 0;
+  for (const auto& group : groups) {
+    total += std::min(group.wire_mbps, std::popcount(gpus & group.gpus) * pcie_mbps);
   }
   return total;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "berth/hardware/choose.h"
 #include "berth/hardware/platform.h"
@@ -16,9 +17,18 @@ std::int64_t model_all_reduce(const Platform& platform, GpuMask gpus);
 /// The same for `n` GPUs on one NVSwitch fabric, wherever they sit on it.
 std::int64_t switched_all_reduce(const Platform& platform, int n);
 
-/// What the rails of these GPUs carry to other nodes, one direction, MB/s: each GPU uses the
-/// compute NICs nearest to it and no others. 0 for a machine without compute NICs.
-std::int64_t model_rails(const Platform& platform, GpuMask gpus);
+/// GPUs that share their nearest compute NICs, and what those NICs carry, one direction.
+struct RailGroup {
+  GpuMask gpus = 0;
+  std::int64_t wire_mbps = 0;
+};
+
+/// Every GPU is in exactly one group; none for a machine without compute NICs.
+std::vector<RailGroup> rail_groups(const Platform& platform);
+
+/// What the rails of these GPUs carry to other nodes, MB/s: each group gives what its NICs carry,
+/// but no more than the lanes of its GPUs. `pcie_mbps` is a GPU's.
+std::int64_t rails_mbps(const std::vector<RailGroup>& groups, std::int64_t pcie_mbps, GpuMask gpus);
 
 /// How far GPU `gpu` is from its nearest NIC (compute NICs if there are any): the Link as a number,
 /// one more if on another socket. 0 without NICs.

@@ -25,6 +25,9 @@ class Combinations {
 
     /// Bit i of the compact number stands for the i-th member of the set; the order is kept.
     GpuMask operator*() const {
+      if ((set_ & (set_ + 1)) == 0) {
+        return static_cast<GpuMask>(bits_); // the set is 0..n-1
+      }
       GpuMask result = 0;
       GpuMask places = set_;
       for (std::uint64_t bits = bits_; bits != 0; bits >>= 1, places &= places - 1) {

@@ -69,6 +69,11 @@ std::int64_t group_value(std::int64_t all_reduce, const Span& span) {
   return (all_reduce << 32) - cost;
 }
 
+/// The all-reduce in a sum of group values.
+std::int64_t all_reduce_part(std::int64_t value) {
+  return (value + UINT32_MAX) >> 32;
+}
+
 /// The best cut of `rest` whose first group holds the lowest GPU; |rest| is a multiple of `size`.
 std::int64_t best_full_cut(const std::vector<std::int64_t>& value,
                            const std::vector<std::int64_t>& best, GpuMask rest, int size) {
@@ -105,8 +110,8 @@ std::vector<std::int64_t> best_cuts(const std::vector<std::int64_t>& value, int 
 } // namespace
 
 PlacementTable::PlacementTable(const Platform& platform)
-    : all_((GpuMask{1} << platform.gpus.size()) - 1),
-      entries_(std::size_t{1} << platform.gpus.size()) {
+    : all_((GpuMask{1} << platform.gpus.size()) - 1), rail_groups_(hardware::rail_groups(platform)),
+      pcie_mbps_(platform.gpu_model.pcie_mbps), entries_(std::size_t{1} << platform.gpus.size()) {
   std::vector<std::uint32_t> distances;
   for (const auto& gpu : platform.gpus) {
     distances.push_back(static_cast<std::uint32_t>(nic_distance(platform, gpu.index)));
@@ -135,10 +140,26 @@ PlacementTable::PlacementTable(const Platform& platform)
   rank_worth(value);
 }
 
+void PlacementTable::add_room(const std::vector<std::int64_t>& best, int size) {
+  std::int64_t ideal = 0;
+  for (GpuMask gpus = 0; gpus < entries_.size(); ++gpus) {
+    if (std::popcount(gpus) == size) {
+      ideal = std::max(ideal, all_reduce(gpus));
+    }
+  }
+  for (GpuMask gpus = 0; ideal > 0 && gpus < entries_.size(); ++gpus) {
+    entries_[gpus].room +=
+        static_cast<std::uint32_t>(size * 1000 * all_reduce_part(best[gpus]) / ideal);
+  }
+}
+
 void PlacementTable::rank_worth(const std::vector<std::int64_t>& value) {
   std::array<std::vector<std::int64_t>, kGroupSizes.size()> best;
   for (std::size_t i = 0; i < kGroupSizes.size(); ++i) {
     best[i] = best_cuts(value, kGroupSizes[i]);
+  }
+  for (std::size_t i = 0; i < kGroupSizes.size(); ++i) {
+    add_room(best[i], kGroupSizes[i]);
   }
   const auto key = [&](GpuMask gpus) {
     return std::array{best[0][gpus], best[1][gpus], best[2][gpus], best[3][gpus]};

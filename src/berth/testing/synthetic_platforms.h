@@ -10,7 +10,7 @@
 
 #include "berth/hardware/platform.h"
 
-namespace berth::testing {
+namespace berth::test {
 
 /// A two-socket PCIe machine with `gpus` GPUs without NVLink: even split over sockets, `per_switch`
 /// GPUs below one bridge, `switches_per_top` bridges below one switch, no NIC. NVLinks and NICs may
@@ -96,4 +96,4 @@ inline hardware::Platform relabelled(const hardware::Platform& platform,
   return hardware::finish_platform(std::move(copy)).value();
 }
 
-} // namespace berth::testing
+} // namespace berth::test
