@@ -16,15 +16,18 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxFileBytes = 64UL << 20U;
 
+tl::unexpected<Error> too_large(const std::string& name) {
+  return fail_at({.file = name}, fmt::format("larger than the {} MiB a manifest may have; split it",
+                                             kMaxFileBytes >> 20U));
+}
+
 Result<std::string> read_all(std::istream& in, const std::string& name) {
   std::string text;
   std::string chunk(1UL << 16U, '\0');
   while (in.read(chunk.data(), static_cast<std::streamsize>(chunk.size())), in.gcount() > 0) {
     text.append(chunk, 0, static_cast<std::size_t>(in.gcount()));
     if (text.size() > kMaxFileBytes) {
-      return fail_at({.file = name, .line = 0, .column = 0, .field = {}},
-                     fmt::format("larger than the {} MiB a manifest may have; split it",
-                                 kMaxFileBytes >> 20U));
+      return too_large(name);
     }
   }
   if (in.bad()) {
@@ -42,6 +45,10 @@ Result<std::vector<Manifest>> read_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) {
     return fail(Code::NotFound, fmt::format("cannot open file, is it readable? {}", path));
+  }
+  std::error_code ec;
+  if (const auto size = fs::file_size(path, ec); !ec && size > kMaxFileBytes) {
+    return too_large(path);
   }
   BERTH_TRY(std::string text, read_all(in, path));
   auto manifests = read_manifests(text, path);
