@@ -1,5 +1,6 @@
 #include "berth/api/json_positions.h"
 
+#include <algorithm>
 #include <string>
 
 namespace berth::api {
@@ -18,6 +19,7 @@ class Scanner {
  private:
   void value(PositionMap::Pointer pointer) {
     skip_blanks();
+    count_columns();
     positions_.set(pointer, {.line = line_, .column = column_});
     switch (peek()) {
     case '{':
@@ -30,89 +32,83 @@ class Scanner {
       string();
       break;
     default:
-      while (at_ < text_.size() &&
-             std::string_view(",]} \t\r\n").find(text_[at_]) == std::string_view::npos) {
-        advance();
-      }
+      at_ = std::min(text_.find_first_of(",]} \t\r\n", at_), text_.size());
     }
   }
 
   void object(PositionMap::Pointer pointer) {
-    advance();
+    ++at_;
     while (skip_blanks(), peek() == '"') {
       const std::size_t from = at_;
       string();
       const std::string_view key = text_.substr(from + 1, at_ - from - 2);
-      const PositionMap::Pointer member = pointer.member(unescaped(key));
+      const bool plain = key.find('\\') == std::string_view::npos;
+      const PositionMap::Pointer member = pointer.member(plain ? key : unescaped(key));
       skip_blanks();
-      advance(); // the colon
+      ++at_; // the colon
       value(member);
       skip_blanks();
-      if (peek() == ',') {
-        advance();
-      }
+      at_ += peek() == ',' ? 1 : 0;
     }
-    advance();
+    ++at_;
   }
 
   void array(PositionMap::Pointer pointer) {
-    advance();
+    ++at_;
     for (std::size_t i = 0; skip_blanks(), peek() != ']' && peek() != '\0'; ++i) {
       value(pointer.element(i));
       skip_blanks();
-      if (peek() == ',') {
-        advance();
-      }
+      at_ += peek() == ',' ? 1 : 0;
     }
-    advance();
+    ++at_;
   }
 
   void string() {
-    advance();
-    while (at_ < text_.size() && text_[at_] != '"') {
-      if (text_[at_] == '\\') {
-        advance();
-      }
-      advance();
+    ++at_;
+    while (peek() != '"' && at_ < text_.size()) {
+      at_ += peek() == '\\' ? 2 : 1;
     }
-    advance();
+    ++at_;
   }
 
   /// Keys with escapes are rare; the parser reads them.
-  static std::string unescaped(std::string_view key) {
-    if (key.find('\\') == std::string_view::npos) {
-      return std::string(key);
-    }
+  std::string_view unescaped(std::string_view key) {
     const auto read = parse_json("\"" + std::string(key) + "\"");
-    return read && read->is_string() ? std::string(read->get_string()) : std::string(key);
+    key_ = read && read->is_string() ? std::string(read->get_string()) : std::string(key);
+    return key_;
   }
 
+  /// Line breaks occur between values only: a string holds none.
   void skip_blanks() {
-    while (at_ < text_.size() &&
-           std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos) {
-      advance();
+    for (; at_ < text_.size(); ++at_) {
+      const char c = text_[at_];
+      if (c == '\n') {
+        ++line_;
+        column_ = 1;
+        counted_ = at_ + 1;
+      } else if (c != ' ' && c != '\t' && c != '\r') {
+        return;
+      }
     }
+  }
+
+  void count_columns() {
+    const auto starts_character = [](char c) {
+      return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
+    };
+    const std::string_view passed = text_.substr(counted_, at_ - counted_);
+    column_ += static_cast<int>(std::count_if(passed.begin(), passed.end(), starts_character));
+    counted_ = at_;
   }
 
   char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
-
-  void advance() {
-    if (at_ >= text_.size()) {
-      return;
-    }
-    const char c = text_[at_++];
-    if (c == '\n') {
-      ++line_;
-      column_ = 1;
-    } else if ((static_cast<unsigned char>(c) & 0xC0U) != 0x80U) {
-      ++column_;
-    }
-  }
 
   std::string_view text_;
   std::size_t at_ = 0;
   int line_;
   int column_;
+  std::size_t counted_ = 0; ///< column_ is that of this offset
+  std::string key_;
   PositionMap positions_;
 };
 

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include <boost/json/basic_parser_impl.hpp>
-#include <boost/json/monotonic_resource.hpp>
 #include <fmt/format.h>
 
 namespace berth::api {
@@ -201,10 +200,6 @@ LineColumn line_column(std::string_view text, std::size_t offset) {
     }
   }
   return at;
-}
-
-json::storage_ptr document_storage(std::size_t expected_bytes) {
-  return json::make_shared_resource<json::monotonic_resource>(expected_bytes);
 }
 
 Result<JsonValue> read_json_value(std::string_view text, std::size_t from, std::string_view file,

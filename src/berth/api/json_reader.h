@@ -21,10 +21,10 @@ struct JsonValue {
 };
 
 /// Reads the value that starts at `from`. Positions in errors count from the start of `text`.
+/// Documents are kept in plain memory: a copy of a value uses its original's storage, so an arena
+/// would grow with every copy of a long-lived object, and a counted one costs as much as it saves
+/// (measured).
 Result<JsonValue> read_json_value(std::string_view text, std::size_t from, std::string_view file,
                                   const json::storage_ptr& storage);
-
-/// Storage for one document: freed at once, filled front to back.
-json::storage_ptr document_storage(std::size_t expected_bytes = 1024);
 
 } // namespace berth::api

@@ -37,7 +37,7 @@ Result<std::vector<Document>> read_json_stream(std::string_view text, std::strin
   LineColumn start;
   std::size_t counted = 0;
   for (std::size_t at = skip_blanks(text, 0); at < text.size();) {
-    BERTH_TRY(JsonValue read, read_json_value(text, at, file, document_storage()));
+    BERTH_TRY(JsonValue read, read_json_value(text, at, file, {}));
     const LineColumn step = line_column(text.substr(counted), at - counted);
     start = {.line = start.line + step.line - 1,
              .column = step.line > 1 ? step.column : start.column + step.column - 1};
@@ -98,9 +98,8 @@ class Reader {
           fmt::format("a Kubernetes object is a map with apiVersion, kind and metadata, this is {}",
                       described(value)));
     }
-    const json::value* items = find(value, "items");
-    if (string_at(value, "kind").ends_with("List") && items != nullptr) {
-      return add_items(value, *items, made, depth);
+    if (string_at(value, "kind").ends_with("List") && find(value, "items") != nullptr) {
+      return add_items(value.get_object(), made, depth);
     }
     if (find(value, "kind") == nullptr && find(value, "apiVersion") == nullptr) {
       return fail_at(
@@ -124,19 +123,17 @@ class Reader {
   std::vector<Manifest> take() { return std::move(out_); }
 
  private:
-  Result<void> add_items(const json::value& list, const json::value& items, const Manifest& at,
-                         int depth) {
-    const json::array* array = items.if_array();
-    if (array == nullptr) {
+  Result<void> add_items(json::object& list, const Manifest& at, int depth) {
+    json::array* items = list["items"].if_array();
+    if (items == nullptr) {
       return fail_at(at.locate("items"), "items must be a list");
     }
     if (depth >= kMaxListDepth) {
       return fail_at(at.where,
                      fmt::format("lists within lists deeper than {} levels", kMaxListDepth));
     }
-    for (std::size_t i = 0; i < array->size(); ++i) {
-      // Every object owns its memory, so that one does not keep the whole list alive.
-      json::value item((*array)[i], document_storage());
+    for (std::size_t i = 0; i < items->size(); ++i) {
+      json::value item = std::move((*items)[i]);
       complete(item, list);
       BERTH_CHECK(
           add(std::move(item), at.positions, fmt::format("{}/items/{}", at.pointer, i), depth + 1));
@@ -145,20 +142,19 @@ class Reader {
   }
 
   /// Items of a PodList need not repeat that they are Pods.
-  static void complete(json::value& item, const json::value& list) {
-    std::string_view kind = string_at(list, "kind");
-    kind.remove_suffix(std::string_view("List").size());
-    if (kind.empty() || !item.is_object()) {
+  static void complete(json::value& item, const json::object& list) {
+    const json::string& kind = list.at("kind").get_string();
+    const std::size_t stem = kind.size() - std::string_view("List").size();
+    if (stem == 0 || !item.is_object()) {
       return;
     }
     json::object& object = item.get_object();
     if (!object.contains("kind")) {
-      object["kind"] = json::string_view(kind.data(), kind.size());
+      object["kind"] = kind.subview(0, stem);
     }
-    if (!object.contains("apiVersion")) {
-      if (const json::value* version = find(list, "apiVersion")) {
-        object["apiVersion"] = *version;
-      }
+    if (const json::value* version = list.if_contains("apiVersion");
+        version != nullptr && !object.contains("apiVersion")) {
+      object["apiVersion"] = *version;
     }
   }
 

@@ -187,16 +187,6 @@ TEST(Manifest, LocatesInListsAndJson) {
   EXPECT_EQ(manifests->at(1).locate("spec.xA[1]").line, 5);
 }
 
-TEST(Manifest, ItemsDoNotShareMemoryWithTheirList) {
-  const auto manifests = read_manifests(
-      "{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: Pod, metadata: {name: a}}, "
-      "{apiVersion: v1, kind: Pod, metadata: {name: b}}]}",
-      "f");
-  ASSERT_TRUE(manifests.has_value());
-  EXPECT_NE(manifests->at(0).object.json().storage().get(),
-            manifests->at(1).object.json().storage().get());
-}
-
 struct PointerCase {
   std::string path;
   std::string want;

@@ -7,7 +7,6 @@
 
 #include "berth/api/field.h"
 #include "berth/api/json.h"
-#include "berth/api/json_reader.h"
 #include "berth/base/assert.h"
 
 namespace berth::api {
@@ -79,13 +78,12 @@ Result<Object> Object::from_json(json::value document) {
   if (failure) {
     return tl::unexpected(*std::move(failure));
   }
-  // The document moves in by construction: by assignment it would be copied into other storage.
   return Object(
       std::make_shared<Rep>(make_gvk(api_version, kind), std::move(meta), std::move(document)));
 }
 
 Result<Object> Object::parse(std::string bytes) {
-  BERTH_TRY(json::value document, parse_json(bytes, "", document_storage(bytes.size() * 2)));
+  BERTH_TRY(json::value document, parse_json(bytes));
   return from_json(std::move(document));
 }
 
@@ -107,7 +105,7 @@ const std::string& Object::bytes() const {
 }
 
 Object Object::edit(const std::function<void(json::object&)>& change) const {
-  json::value copy(rep_->document, document_storage());
+  json::value copy(rep_->document);
   change(copy.get_object());
   auto changed = from_json(std::move(copy));
   BERTH_ASSERT(changed.has_value(), berth::to_string(changed.error()));

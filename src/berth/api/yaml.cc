@@ -5,7 +5,6 @@
 #include <set>
 #include <utility>
 
-#include <boost/json/monotonic_resource.hpp>
 #include <fmt/format.h>
 #include <yaml.h>
 
@@ -126,7 +125,6 @@ class Builder {
   };
 
   Result<YamlDocument> parse_document() {
-    storage_ = document_storage();
     anchors_.clear();
     open_anchors_.clear();
     values_.clear();
@@ -170,8 +168,8 @@ class Builder {
     }
     if (!anchor.empty()) {
       open_anchors_.erase(anchor);
-      anchors_.insert_or_assign(
-          anchor, Anchor{json::value(values_.back(), storage_), extent_of(values_.back())});
+      anchors_.insert_or_assign(anchor,
+                                Anchor{json::value(values_.back()), extent_of(values_.back())});
     }
     return {};
   }
@@ -186,7 +184,7 @@ class Builder {
       }
       BERTH_CHECK(parse_node(event, pointer.element(values_.size() - first), depth + 1));
     }
-    json::array array(storage_);
+    json::array array;
     array.reserve(values_.size() - first);
     for (std::size_t i = first; i < values_.size(); ++i) {
       array.push_back(std::move(values_[i]));
@@ -237,7 +235,7 @@ class Builder {
       }
       for (const auto& [key, value] : *object) {
         entries_.push_back({.key = std::string(key), .at = at, .merged = true});
-        values_.emplace_back(value, storage_);
+        values_.emplace_back(value);
       }
       return true;
     };
@@ -260,7 +258,7 @@ class Builder {
         }
       }
     }
-    json::object object(storage_);
+    json::object object;
     object.reserve(count);
     for (std::size_t i = 0; i < count; ++i) {
       const Entry& entry = entries_[first_entry + i];
@@ -291,8 +289,7 @@ class Builder {
     } else if (event.type() == YAML_SCALAR_EVENT) {
       BERTH_TRY(key, resolve(event));
       if (!event.anchor().empty()) {
-        anchors_.insert_or_assign(std::string(event.anchor()),
-                                  Anchor{json::value(key, storage_), {}});
+        anchors_.insert_or_assign(std::string(event.anchor()), Anchor{json::value(key), {}});
       }
     } else {
       return error(event.at(), "a map key must be a string" + hint(event.at().line, event.at()));
@@ -310,10 +307,10 @@ class Builder {
     // "!" asks for a string whatever it looks like.
     const bool untagged = event.tag().empty() || event.tag() == "!";
     if (untagged && !(event.plain() && event.tag().empty())) {
-      return json::value(json::string_view(event.scalar().data(), event.scalar().size()), storage_);
+      return json::value(json::string_view(event.scalar().data(), event.scalar().size()));
     }
-    auto value = untagged ? resolve_plain_scalar(event.scalar(), storage_)
-                          : resolve_tagged_scalar(event.tag(), event.scalar(), storage_);
+    auto value = untagged ? resolve_plain_scalar(event.scalar())
+                          : resolve_tagged_scalar(event.tag(), event.scalar());
     if (!value) {
       return error(event.at(), value.error().message);
     }
@@ -338,7 +335,7 @@ class Builder {
     if (depth + anchor.extent.depth - 1 > kMaxDepth) {
       return error(event.at(), fmt::format("nested deeper than {} levels", kMaxDepth));
     }
-    values_.emplace_back(anchor.value, storage_);
+    values_.emplace_back(anchor.value);
     return {};
   }
 
@@ -402,7 +399,6 @@ class Builder {
   std::string_view text_;
   std::string_view file_;
   yaml_parser_t parser_{};
-  json::storage_ptr storage_;
   std::vector<json::value> values_;
   std::vector<Entry> entries_;
   std::map<std::string, Anchor> anchors_;

@@ -166,13 +166,13 @@ std::optional<std::string> decode_base64(std::string_view text) {
   return out;
 }
 
-json::value string_value(std::string_view text, const json::storage_ptr& storage) {
-  return json::value(json::string_view(text.data(), text.size()), storage);
+json::value string_value(std::string_view text) {
+  return json::value(json::string_view(text.data(), text.size()));
 }
 
 } // namespace
 
-Result<json::value> resolve_plain_scalar(std::string_view text, const json::storage_ptr& storage) {
+Result<json::value> resolve_plain_scalar(std::string_view text) {
   if (text.empty()) {
     return json::value(nullptr);
   }
@@ -198,14 +198,13 @@ Result<json::value> resolve_plain_scalar(std::string_view text, const json::stor
       return *std::move(number);
     }
   }
-  return string_value(text, storage);
+  return string_value(text);
 }
 
-Result<json::value> resolve_tagged_scalar(std::string_view tag, std::string_view text,
-                                          const json::storage_ptr& storage) {
+Result<json::value> resolve_tagged_scalar(std::string_view tag, std::string_view text) {
   static constexpr std::string_view kPrefix = "tag:yaml.org,2002:";
   if (!tag.starts_with(kPrefix)) {
-    return string_value(text, storage);
+    return string_value(text);
   }
   const std::string_view name = tag.substr(kPrefix.size());
   if (name == "binary") {
@@ -213,12 +212,12 @@ Result<json::value> resolve_tagged_scalar(std::string_view tag, std::string_view
     if (!bytes) {
       return fail(Code::Invalid, "!!binary holds no base64");
     }
-    return string_value(*bytes, storage);
+    return string_value(*bytes);
   }
   if (name != "int" && name != "float" && name != "bool" && name != "null") {
-    return string_value(text, storage);
+    return string_value(text);
   }
-  BERTH_TRY(json::value value, resolve_plain_scalar(text, storage));
+  BERTH_TRY(json::value value, resolve_plain_scalar(text));
   const bool fits = (name == "null" && value.is_null()) || (name == "bool" && value.is_bool()) ||
                     (name == "int" && (value.is_int64() || value.is_uint64())) ||
                     (name == "float" && value.is_number());

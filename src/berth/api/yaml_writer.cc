@@ -13,7 +13,7 @@ namespace berth::api {
 namespace {
 
 bool reads_back_as_string(std::string_view text) {
-  const auto value = resolve_plain_scalar(text, {});
+  const auto value = resolve_plain_scalar(text);
   return value && value->is_string();
 }
 
