@@ -35,7 +35,7 @@ struct NvidiaSpecOptions {
   std::string kind = "nvidia.com/gpu";
   DeviceNaming naming = DeviceNaming::IndexAndUuid;
   VisibleDevices visible_devices = VisibleDevices::Void;
-  std::string driver_version = "570.124.06";
+  std::string driver_version = "580.95.05";
   std::string library_dir = "/usr/lib/x86_64-linux-gnu";
   std::int64_t uvm_major = 510; ///< dynamic: /proc/devices says it
 };

@@ -64,7 +64,6 @@ class DeviceLedger {
   std::map<Place, Holding> holdings_;
   std::map<std::string, std::map<std::string, std::string>, std::less<>>
       holder_by_device_; // resource, id -> pod
-  void index(const Holding& holding);
   void unindex(const Holding& holding);
 };
 

@@ -37,14 +37,23 @@ struct AllocationVerdict {
 /// How a pod that holds devices stands; the manager asks before it believes that a device is taken.
 enum class HolderState { Live, Dying, Gone };
 
+/// Which containers still need their devices.
+enum class AllocationScope {
+  Whole,   ///< a pod at its beginning
+  Running, ///< the init phase is over: sidecars and app containers
+};
+
 struct DeviceManagerOptions {
   std::string boot_id;
   Duration endpoint_stop_grace = Duration::minutes(5);
   /// After a start, resources nobody has registered yet may still come.
   Duration startup_wait = Duration::minutes(5);
   Duration rpc_timeout = Duration::seconds(30);
-  /// The device of a GPU index, for pods whose GPUs the scheduler chose; "" if there is none.
-  std::function<std::string(std::string_view resource, int index)> device_of_index;
+  /// Resources that only a plugin can give, known or not; others are never the manager's business.
+  std::function<bool(std::string_view resource)> needs_plugin;
+  /// The device of a GPU index, for pods whose GPUs the scheduler chose; none if there is no such
+  /// GPU.
+  std::function<std::optional<std::string>(int index)> gpu_of_index;
   std::function<HolderState(std::string_view pod_uid)> holder_state;
   /// Capacity, health or who holds what may have changed. Runs as a later task.
   std::function<void()> on_change;
@@ -54,6 +63,9 @@ struct DeviceManagerOptions {
 /// are dropped, nothing is called back, the checkpoint stays.
 class DeviceManager final : public deviceplugin::Registration {
  public:
+  using Done = std::function<void(AllocationVerdict)>;
+
+  /// Reads the checkpoint; a corrupt or unreadable one is logged and counts as none.
   DeviceManager(Loop& loop, CheckpointStore& store, DeviceManagerOptions options);
   ~DeviceManager() override;
   DeviceManager(const DeviceManager&) = delete;
@@ -63,11 +75,12 @@ class DeviceManager final : public deviceplugin::Registration {
                        deviceplugin::Done<void> done) override;
 
   /// Gives every container of the pod its devices, init containers first, or gives nothing new.
-  /// Calls are served one after another.
-  void allocate(std::shared_ptr<const model::Pod> pod, std::function<void(AllocationVerdict)> done);
-  /// PreStartContainer where the plugin wants it.
-  void prepare_container(const model::Pod& pod, std::string_view container,
-                         deviceplugin::Done<void> done);
+  /// Calls are served one after another; release() of the pod cancels.
+  void allocate(std::shared_ptr<const model::Pod> pod, AllocationScope scope, Done done);
+  /// Before each start of a container: its devices are there, and PreStartContainer where the
+  /// plugin wants it.
+  void prepare_container(std::shared_ptr<const model::Pod> pod, const std::string& container,
+                         Done done);
   /// What the container gets, merged over its resources: first wins.
   deviceplugin::ContainerAllocateResponse edits_of(std::string_view pod_uid,
                                                    std::string_view container) const;
@@ -84,7 +97,8 @@ class DeviceManager final : public deviceplugin::Registration {
   std::map<std::string, DeviceCount> accounting() const;
   /// Every resource that the checkpoint names has a live plugin again.
   bool complete() const;
-  bool is_device_resource(std::string_view resource) const;
+  /// The resource's plugin is connected and has said what it has.
+  bool live(std::string_view resource) const;
   DeviceHealth health(std::string_view resource, std::string_view id) const;
   /// Ids the plugin itself reports as unhealthy.
   std::vector<std::string> unhealthy(std::string_view resource) const;

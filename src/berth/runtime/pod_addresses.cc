@@ -23,7 +23,7 @@ PodAddresses::PodAddresses(std::string_view machine) {
   }
   const std::uint64_t group =
       seed_of(machine.substr(0, machine.size() - digits.size())) + number / 256;
-  prefix_ = fmt::format("10.{}.{}.", group % 256, number % 256);
+  prefix_ = fmt::format("100.{}.{}.", 64 + group % 64, number % 256);
 }
 
 std::string PodAddresses::take() {

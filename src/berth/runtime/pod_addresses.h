@@ -1,5 +1,6 @@
-// Pod addresses of a simulated machine: 10.G.N.H, where N is the number a machine's name ends in
-// and G a hash of the rest, so that machines of one group never share an address.
+// Pod addresses of a simulated machine, in 100.64.0.0/10: 100.G.N.H, where N is the number a
+// machine's name ends in and G a hash of the rest, so that machines of one group never share an
+// address.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@ class PodAddresses {
   void give_back(std::string_view address);
 
  private:
-  std::string prefix_; ///< "10.7.1."
+  std::string prefix_; ///< "100.71.1."
   std::set<std::string, std::less<>> used_;
 };
 

@@ -1,0 +1,487 @@
+#include "berth/node/agent.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "berth/base/log.h"
+#include "berth/base/rng.h"
+#include "berth/client/events.h"
+#include "berth/client/informer.h"
+#include "berth/hardware/choose.h"
+#include "berth/model/pod.h"
+#include "berth/node/device_manager.h"
+#include "berth/node/node_reporter.h"
+#include "berth/node/node_status.h"
+#include "berth/node/orphan.h"
+#include "berth/node/plugin_endpoints.h"
+#include "berth/node/pod_worker.h"
+#include "berth/node/resource_check.h"
+
+namespace berth::node {
+namespace {
+
+using client::EventType;
+
+constexpr std::string_view kLog = "agent";
+
+std::string address_of(const api::json::value& node, std::string_view type) {
+  const api::json::value* addresses = api::find_path(node, "status.addresses");
+  if (addresses && addresses->is_array()) {
+    for (const api::json::value& address : addresses->get_array()) {
+      if (api::string_at(address, "type") == type) {
+        return std::string(api::string_at(address, "address"));
+      }
+    }
+  }
+  return "";
+}
+
+} // namespace
+
+struct Agent::State : std::enable_shared_from_this<State> {
+  AgentPlace place;
+  AgentOptions options;
+  api::json::value base;
+  std::string name;
+  std::string host_ip;
+  client::EventRecorder events;
+  DeviceManager devices;
+  std::unique_ptr<client::StandingLease> lease;
+  std::unique_ptr<runtime::EventStream> stream;
+  std::unique_ptr<deviceplugin::KubeletSocket::Handle> listening;
+  std::unique_ptr<NodeReporter> reporter;
+  std::unique_ptr<client::Informer> pods;
+  std::map<std::string, PodRecord>
+      found; ///< in the runtime, by pod uid, not yet matched with the API
+  std::map<std::string, std::unique_ptr<PodWorker>> workers; ///< by uid
+  std::set<std::string> admitting; ///< uids whose devices are being allocated
+  std::set<std::string> orphans;   ///< uids that are being ended
+  bool sources_ready = false;      ///< every pod of this node has been seen
+  bool consider_posted = false;
+  std::optional<hardware::GpuMask> sick_gpus; ///< as last told; none before the node is known
+  Timer status_wait;
+  Timer list_again;
+
+  State(AgentPlace at, AgentOptions with)
+      : place(at), options(std::move(with)),
+        base(make_base_node(options.node_document, options.labels, options.taints,
+                            options.plugin_resources)),
+        name(api::string_at(base, "metadata.name")), host_ip(address_of(base, "InternalIP")),
+        events(*at.client, *at.loop, Rng(options.seed), "kubelet", name),
+        devices(*at.loop, *at.checkpoint, device_options()), status_wait(*at.loop),
+        list_again(*at.loop) {}
+
+  ~State() {
+    // Workers and what calls them go before what they stand on.
+    pods.reset();
+    reporter.reset();
+    stream.reset();
+    listening.reset();
+    workers.clear();
+  }
+
+  DeviceManagerOptions device_options();
+  void begin();
+  void on_listing(Result<runtime::Listing> listing);
+  void adopt_devices(const std::string& uid, const PodRecord& record);
+  void on_pod(const api::Object& old, const api::Object& now);
+  void add_worker(const api::Object& pod);
+  void on_all_pods_seen();
+  void end_unknown(const std::string& uid, const PodRecord& record);
+  void on_devices();
+  void on_node(const api::Object& node);
+  void tell_gpu_health();
+  void consider_later();
+  void consider();
+  void try_admit(const std::string& uid, PodWorker& worker);
+  model::ResourceList allocatable() const;
+  bool needs_plugin(std::string_view resource) const;
+  std::optional<std::string> gpu_of_index(int index) const;
+  std::optional<hardware::GpuMask> unhealthy_gpus() const;
+  HolderState holder_state(std::string_view uid) const;
+  NodeFacts facts() const;
+};
+
+DeviceManagerOptions Agent::State::device_options() {
+  return {.boot_id = place.runtime->boot_id(),
+          .startup_wait = options.device_wait,
+          .needs_plugin = [this](std::string_view resource) { return needs_plugin(resource); },
+          .gpu_of_index = [this](int index) { return gpu_of_index(index); },
+          .holder_state = [this](std::string_view uid) { return holder_state(uid); },
+          .on_change = [this] { on_devices(); }};
+}
+
+void Agent::State::begin() {
+  stream = place.runtime->events([this](const runtime::ContainerEvent& event) {
+    if (const auto worker = workers.find(event.status.pod_uid); worker != workers.end()) {
+      worker->second->on_event(event);
+    }
+  });
+  place.runtime->list([weak = weak_from_this()](Result<runtime::Listing> listing) {
+    if (const auto state = weak.lock()) {
+      state->on_listing(std::move(listing));
+    }
+  });
+}
+
+// What runs here is known; now the plugins, the node's own object and its pods can be.
+void Agent::State::on_listing(Result<runtime::Listing> listing) {
+  if (!listing) {
+    log(LogLevel::Warn, kLog,
+        fmt::format("{}: cannot list containers: {}", name, listing.error().message));
+    list_again.set(Duration::seconds(1), [this] { begin(); });
+    return;
+  }
+  for (runtime::SandboxStatus& sandbox : listing->sandboxes) {
+    std::string id = sandbox.id;
+    found[sandbox.uid].sandboxes.emplace(std::move(id), std::move(sandbox));
+  }
+  for (runtime::ContainerStatus& container : listing->containers) {
+    std::string id = container.id;
+    found[container.pod_uid].containers.emplace(std::move(id), std::move(container));
+  }
+  for (const auto& [uid, record] : found) {
+    adopt_devices(uid, record);
+  }
+  listening = place.socket->listen(devices);
+  lease = place.client->hold_lease({.name = name, .holder = name});
+  reporter = std::make_unique<NodeReporter>(
+      *place.loop, *place.client, base, [this] { return facts(); },
+      [this](const api::Object& node) { on_node(node); });
+  // Plugins that come back at once come back before the node says what it has.
+  const bool expects_plugin =
+      !devices.accounting().empty() || (place.inventory && !place.inventory->gpus().empty());
+  status_wait.set(expects_plugin ? options.status_wait : Duration(), [this] { reporter->open(); });
+  pods = std::make_unique<client::Informer>(
+      *place.client, *place.loop, client::ListOptions{.kind = client::kPods, .node = name},
+      [this](const api::Object& old, const api::Object& now) { on_pod(old, now); });
+  pods->on_sync([this] { on_all_pods_seen(); });
+}
+
+// Containers say which devices they were made with: what a lost checkpoint forgot is not given
+// away.
+void Agent::State::adopt_devices(const std::string& uid, const PodRecord& record) {
+  const bool alive = std::ranges::any_of(record.sandboxes, [](const auto& each) {
+    return each.second.state == runtime::SandboxState::Ready;
+  });
+  if (!alive) {
+    return;
+  }
+  for (const auto& [id, container] : record.containers) {
+    if (const auto text = container.annotations.find(kDevicesAnnotation);
+        text != container.annotations.end()) {
+      devices.adopt(uid, container.name, parse_devices(text->second));
+    }
+  }
+}
+
+void Agent::State::on_pod(const api::Object& old, const api::Object& now) {
+  if (!now) {
+    if (const auto worker = workers.find(old.meta().uid); worker != workers.end()) {
+      worker->second->gone();
+    }
+    return;
+  }
+  if (const auto worker = workers.find(now.meta().uid); worker != workers.end()) {
+    worker->second->update(now);
+    return;
+  }
+  add_worker(now);
+}
+
+void Agent::State::add_worker(const api::Object& pod) {
+  if (const auto view = model::pod_view(pod); !view) {
+    log(LogLevel::Error, kLog,
+        fmt::format("pod {}: {}", pod.key().to_string(), to_string(view.error())));
+    events.record(pod, EventType::Warning, "FailedValidation",
+                  fmt::format("Error validating pod: {}", to_string(view.error())));
+    return;
+  }
+  const std::string& uid = pod.meta().uid;
+  const bool has_gpus = place.inventory && !place.inventory->gpus().empty();
+  auto worker = std::make_unique<PodWorker>(
+      WorkerPlace{.loop = place.loop,
+                  .client = place.client,
+                  .runtime = place.runtime,
+                  .devices = &devices,
+                  .events = &events,
+                  .host_ip = host_ip,
+                  .device_wait = options.device_wait,
+                  .gpu_machine =
+                      has_gpus ? ContainerPlan::GpuMachine::Yes : ContainerPlan::GpuMachine::No,
+                  .on_release = [this] { consider_later(); }},
+      pod);
+  if (const auto record = found.find(uid); record != found.end()) {
+    worker->restore(std::move(record->second));
+    found.erase(record);
+  }
+  workers.emplace(uid, std::move(worker));
+  consider_later();
+}
+
+// Pods that run here and that the API does not have were deleted meanwhile.
+void Agent::State::on_all_pods_seen() {
+  sources_ready = true;
+  for (const auto& [uid, record] : found) {
+    end_unknown(uid, record);
+  }
+  found.clear();
+  consider_later();
+}
+
+void Agent::State::end_unknown(const std::string& uid, const PodRecord& record) {
+  orphans.insert(uid);
+  end_orphan(*place.runtime, record, weak_from_this(), [this, uid] {
+    orphans.erase(uid);
+    devices.release(uid);
+    consider_later();
+  });
+}
+
+void Agent::State::on_devices() {
+  for (const auto& [uid, worker] : workers) {
+    worker->devices_changed();
+  }
+  if (reporter) {
+    if (devices.complete() && !devices.accounting().empty()) {
+      status_wait.cancel();
+      reporter->open();
+    }
+    reporter->poke();
+    tell_gpu_health();
+  }
+  consider_later();
+}
+
+void Agent::State::on_node(const api::Object& node) {
+  if (!sick_gpus) {
+    const auto& annotations = node.meta().annotations;
+    const auto told = annotations.find(model::kUnhealthyGpusAnnotation);
+    sick_gpus = told == annotations.end()
+                    ? 0
+                    : hardware::parse_gpu_indices(told->second).value_or(hardware::GpuMask{0});
+  }
+  tell_gpu_health();
+}
+
+// One event for each GPU that has failed or come back since the node last said so.
+void Agent::State::tell_gpu_health() {
+  const auto sick = unhealthy_gpus();
+  if (!sick || !sick_gpus || !reporter || !reporter->node()) {
+    return;
+  }
+  const hardware::GpuMask changed = *sick ^ *sick_gpus;
+  for (const inventory::GpuInfo& gpu : place.inventory->gpus()) {
+    if (gpu.index >= 32 || ((changed >> gpu.index) & 1U) == 0) {
+      continue;
+    }
+    if (((*sick >> gpu.index) & 1U) == 0) {
+      events.record(reporter->node(), EventType::Normal, "GpuHealthy",
+                    fmt::format("GPU {} ({}) is healthy again", gpu.index, gpu.uuid));
+      continue;
+    }
+    const inventory::GpuProbe probe = place.inventory->probe(gpu.index);
+    const std::string why = probe.last_xid != 0 ? inventory::describe_xid(probe.last_xid) : "lost";
+    events.record(reporter->node(), EventType::Warning, "GpuUnhealthy",
+                  fmt::format("GPU {} ({}) is unhealthy: {}", gpu.index, gpu.uuid, why));
+  }
+  sick_gpus = sick;
+}
+
+void Agent::State::consider_later() {
+  if (consider_posted) {
+    return;
+  }
+  consider_posted = true;
+  place.loop->post([weak = weak_from_this()] {
+    if (const auto state = weak.lock()) {
+      state->consider_posted = false;
+      state->consider();
+    }
+  });
+}
+
+// Admits what waits, oldest first, and forgets what is over.
+void Agent::State::consider() {
+  std::erase_if(workers, [](const auto& each) { return each.second->removed(); });
+  if (!sources_ready) {
+    return;
+  }
+  std::vector<std::pair<std::string, PodWorker*>> candidates;
+  for (const auto& [uid, worker] : workers) {
+    if (worker->wants_admission() && !admitting.contains(uid)) {
+      candidates.emplace_back(uid, worker.get());
+    }
+  }
+  std::ranges::stable_sort(candidates, {}, [](const auto& each) {
+    const api::ObjectMeta& meta = each.second->pod()->meta;
+    return std::tuple(meta.creation_timestamp.value_or(TimePoint()), meta.ns, meta.name);
+  });
+  for (const auto& [uid, worker] : candidates) {
+    try_admit(uid, *worker);
+  }
+}
+
+void Agent::State::try_admit(const std::string& uid, PodWorker& worker) {
+  std::vector<const model::Pod*> holding;
+  std::vector<const model::Pod*> staying;
+  for (const auto& [other_uid, other] : workers) {
+    if (other_uid != uid && (other->occupies() || admitting.contains(other_uid))) {
+      holding.push_back(other->pod().get());
+      if (!other->dying()) {
+        staying.push_back(other->pod().get());
+      }
+    }
+  }
+  // What no live plugin vouches for is a matter of waiting, which the device manager decides.
+  const auto skip = [this](std::string_view resource) {
+    return is_extended_resource(resource) && needs_plugin(resource) && !devices.live(resource);
+  };
+  const model::ResourceList room = allocatable();
+  if (const auto shortage = find_shortage(*worker.pod(), room, holding, skip)) {
+    if (find_shortage(*worker.pod(), room, staying, skip)) {
+      worker.reject(shortage->reason, shortage->message);
+    } else {
+      worker.wait(shortage->message);
+    }
+    return;
+  }
+  admitting.insert(uid);
+  devices.allocate(
+      worker.pod(), AllocationScope::Whole, [this, uid](const AllocationVerdict& verdict) {
+        admitting.erase(uid);
+        const auto it = workers.find(uid);
+        if (it == workers.end() || !it->second->wants_admission()) {
+          return;
+        }
+        switch (verdict.kind) {
+        case AllocationVerdict::Kind::Granted:
+          it->second->admit();
+          return;
+        case AllocationVerdict::Kind::Wait:
+          it->second->wait(verdict.message);
+          return;
+        case AllocationVerdict::Kind::Rejected:
+          it->second->reject(
+              "UnexpectedAdmissionError",
+              fmt::format("Allocate failed due to {}, which is unexpected", verdict.message));
+          return;
+        }
+      });
+}
+
+model::ResourceList Agent::State::allocatable() const {
+  model::ResourceList list = node_resources(base, "allocatable");
+  for (const auto& [resource, count] : devices.accounting()) {
+    // Devices that pods hold count as there, whatever has become of them.
+    const auto held = static_cast<std::int64_t>(devices.ledger().held(resource).size());
+    list.insert_or_assign(resource, api::Quantity::from_int(std::max(count.allocatable, held)));
+  }
+  return list;
+}
+
+bool Agent::State::needs_plugin(std::string_view resource) const {
+  if (!is_extended_resource(resource)) {
+    return false;
+  }
+  if (std::ranges::find(options.plugin_resources, resource) != options.plugin_resources.end()) {
+    return true;
+  }
+  const model::ResourceList given = node_resources(base, "capacity");
+  if (given.contains(resource)) {
+    return false;
+  }
+  // Somebody advertised it in the node's status by hand.
+  if (reporter && reporter->node() && !devices.accounting().contains(std::string(resource))) {
+    return !node_resources(reporter->node().json(), "capacity").contains(resource);
+  }
+  return true;
+}
+
+std::optional<std::string> Agent::State::gpu_of_index(int index) const {
+  if (place.inventory) {
+    const auto& gpus = place.inventory->gpus();
+    const auto gpu = std::ranges::find(gpus, index, &inventory::GpuInfo::index);
+    if (gpu != gpus.end()) {
+      return gpu->uuid;
+    }
+  }
+  return std::nullopt;
+}
+
+// Indices of the GPUs that the plugin calls unhealthy; none while no plugin has said anything.
+std::optional<hardware::GpuMask> Agent::State::unhealthy_gpus() const {
+  if (!place.inventory || !devices.live(model::kGpuResource)) {
+    return std::nullopt;
+  }
+  const std::vector<std::string> ids = devices.unhealthy(model::kGpuResource);
+  hardware::GpuMask mask = 0;
+  for (const inventory::GpuInfo& gpu : place.inventory->gpus()) {
+    if (gpu.index < 32 && std::ranges::find(ids, gpu.uuid) != ids.end()) {
+      mask |= hardware::GpuMask{1} << gpu.index;
+    }
+  }
+  return mask;
+}
+
+HolderState Agent::State::holder_state(std::string_view uid) const {
+  const std::string key(uid);
+  if (const auto worker = workers.find(key); worker != workers.end()) {
+    return worker->second->finished() ? HolderState::Gone
+           : worker->second->dying()  ? HolderState::Dying
+                                      : HolderState::Live;
+  }
+  if (orphans.contains(key)) {
+    return HolderState::Dying;
+  }
+  return sources_ready ? HolderState::Gone : HolderState::Live;
+}
+
+NodeFacts Agent::State::facts() const {
+  NodeFacts facts{.devices = devices.accounting(),
+                  .plugin_resources = options.plugin_resources,
+                  .now = place.loop->now()};
+  if (const auto sick = unhealthy_gpus()) {
+    facts.unhealthy_gpus = hardware::format_gpu_indices(*sick);
+  }
+  return facts;
+}
+
+Agent::Agent(AgentPlace place, AgentOptions options)
+    : state_(std::make_shared<State>(place, std::move(options))) {
+  state_->begin();
+}
+
+Agent::~Agent() {
+  state_->status_wait.cancel();
+  state_->list_again.cancel();
+}
+
+bool Agent::settled() const {
+  const State& state = *state_;
+  const bool started = state.sources_ready && state.reporter && state.reporter->clean();
+  return started && !state.consider_posted && state.admitting.empty() && state.orphans.empty() &&
+         std::ranges::all_of(state.workers,
+                             [](const auto& each) { return each.second->settled(); });
+}
+
+std::vector<std::string> Agent::in_motion() const {
+  std::vector<std::string> lines;
+  for (const auto& [uid, worker] : state_->workers) {
+    if (!worker->settled()) {
+      lines.push_back(worker->describe());
+    }
+  }
+  return lines;
+}
+
+const DeviceLedger& Agent::devices() const {
+  return state_->devices.ledger();
+}
+
+} // namespace berth::node

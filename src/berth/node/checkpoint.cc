@@ -1,0 +1,221 @@
+#include "berth/node/checkpoint.h"
+
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <fmt/format.h>
+
+#include "berth/api/json.h"
+
+namespace berth::node {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::array<std::uint32_t, 256> make_crc_table() {
+  std::array<std::uint32_t, 256> table{};
+  for (std::uint32_t byte = 0; byte < 256; ++byte) {
+    std::uint32_t crc = byte;
+    for (int bit = 0; bit < 8; ++bit) {
+      crc = (crc >> 1) ^ ((crc & 1U) ? 0x82f63b78U : 0U);
+    }
+    table[byte] = crc;
+  }
+  return table;
+}
+constexpr auto kCrcTable = make_crc_table();
+
+std::string header_of(std::string_view payload) {
+  return fmt::format("berth-checkpoint/1 crc32c={:08x} bytes={}\n", crc32c(payload),
+                     payload.size());
+}
+
+tl::unexpected<Error> corrupted(std::string_view why) {
+  return fail(Code::Invalid, fmt::format("checkpoint is corrupted: {}", why));
+}
+
+json::array write(const std::vector<std::string>& texts) {
+  return json::array(texts.begin(), texts.end());
+}
+
+json::object write(const std::map<std::string, std::string>& texts) {
+  json::object out;
+  for (const auto& [key, value] : texts) {
+    out[key] = value;
+  }
+  return out;
+}
+
+json::object write(const deviceplugin::ContainerAllocateResponse& response) {
+  json::array mounts;
+  for (const deviceplugin::Mount& mount : response.mounts) {
+    mounts.push_back(json::object{{"containerPath", mount.container_path},
+                                  {"hostPath", mount.host_path},
+                                  {"readOnly", mount.read_only}});
+  }
+  json::array devices;
+  for (const deviceplugin::DeviceSpec& device : response.devices) {
+    devices.push_back(json::object{{"containerPath", device.container_path},
+                                   {"hostPath", device.host_path},
+                                   {"permissions", device.permissions}});
+  }
+  return {{"envs", write(response.envs)},
+          {"mounts", mounts},
+          {"devices", devices},
+          {"annotations", write(response.annotations)},
+          {"cdiDevices", write(response.cdi_devices)}};
+}
+
+json::object write(const Holding& holding) {
+  json::object devices;
+  for (const auto& [numa, ids] : holding.devices) {
+    devices[std::to_string(numa)] = write(ids);
+  }
+  return {{"podUID", holding.pod_uid},
+          {"containerName", holding.container},
+          {"resourceName", holding.resource},
+          {"deviceIDs", devices},
+          {"allocateResponse", write(holding.response)}};
+}
+
+// Readers below trust the checksum for the shape they know and only guard against another program's
+// document.
+std::string text_at(const json::value& value, std::string_view key) {
+  return std::string(api::string_at(value, key));
+}
+
+const json::array& list_at(const json::value& value, std::string_view key) {
+  static const json::array kNone;
+  const json::value* member = api::find(value, key);
+  return member && member->is_array() ? member->get_array() : kNone;
+}
+
+const json::object& members_at(const json::value& value, std::string_view key) {
+  static const json::object kNone;
+  const json::value* member = api::find(value, key);
+  return member && member->is_object() ? member->get_object() : kNone;
+}
+
+std::vector<std::string> read_texts(const json::value& value) {
+  std::vector<std::string> texts;
+  if (const json::array* items = value.if_array()) {
+    for (const json::value& item : *items) {
+      if (item.is_string()) {
+        texts.emplace_back(item.get_string());
+      }
+    }
+  }
+  return texts;
+}
+
+std::map<std::string, std::string> read_map(const json::object& object) {
+  std::map<std::string, std::string> texts;
+  for (const auto& [key, value] : object) {
+    if (value.is_string()) {
+      texts.emplace(key, value.get_string());
+    }
+  }
+  return texts;
+}
+
+deviceplugin::ContainerAllocateResponse read_response(const json::value& value) {
+  deviceplugin::ContainerAllocateResponse response;
+  response.envs = read_map(members_at(value, "envs"));
+  for (const json::value& mount : list_at(value, "mounts")) {
+    const json::value* read_only = api::find(mount, "readOnly");
+    response.mounts.push_back(
+        {.container_path = text_at(mount, "containerPath"),
+         .host_path = text_at(mount, "hostPath"),
+         .read_only = read_only && read_only->is_bool() && read_only->get_bool()});
+  }
+  for (const json::value& device : list_at(value, "devices")) {
+    response.devices.push_back({.container_path = text_at(device, "containerPath"),
+                                .host_path = text_at(device, "hostPath"),
+                                .permissions = text_at(device, "permissions")});
+  }
+  response.annotations = read_map(members_at(value, "annotations"));
+  if (const json::value* names = api::find(value, "cdiDevices")) {
+    response.cdi_devices = read_texts(*names);
+  }
+  return response;
+}
+
+Result<Holding> read_holding(const json::value& value) {
+  Holding holding{.pod_uid = text_at(value, "podUID"),
+                  .container = text_at(value, "containerName"),
+                  .resource = text_at(value, "resourceName")};
+  if (holding.pod_uid.empty() || holding.container.empty() || holding.resource.empty()) {
+    return corrupted("an entry names no pod, container or resource");
+  }
+  for (const auto& [key, ids] : members_at(value, "deviceIDs")) {
+    std::int64_t numa = 0;
+    const std::string_view text = key;
+    if (std::from_chars(text.data(), text.data() + text.size(), numa).ec != std::errc()) {
+      return corrupted("a NUMA node is no number");
+    }
+    holding.devices[numa] = read_texts(ids);
+  }
+  if (const json::value* response = api::find(value, "allocateResponse")) {
+    holding.response = read_response(*response);
+  }
+  return holding;
+}
+
+} // namespace
+
+std::uint32_t crc32c(std::string_view bytes) {
+  std::uint32_t crc = 0xffffffffU;
+  for (const char byte : bytes) {
+    crc = kCrcTable[(crc ^ static_cast<unsigned char>(byte)) & 0xffU] ^ (crc >> 8);
+  }
+  return ~crc;
+}
+
+std::string encode_checkpoint(const Checkpoint& checkpoint) {
+  json::array entries;
+  for (const Holding& holding : checkpoint.holdings) {
+    entries.push_back(write(holding));
+  }
+  json::object registered;
+  for (const auto& [resource, ids] : checkpoint.registered) {
+    registered[resource] = write(ids);
+  }
+  const std::string payload =
+      api::to_json(json::object{{"bootID", checkpoint.boot_id},
+                                {"podDeviceEntries", entries},
+                                {"registeredDevices", registered},
+                                {"departedResources", write(checkpoint.departed)}});
+  return header_of(payload) + payload;
+}
+
+Result<Checkpoint> decode_checkpoint(std::string_view bytes) {
+  const std::size_t line = bytes.find('\n');
+  if (line == std::string_view::npos) {
+    return corrupted("no header");
+  }
+  const std::string_view payload = bytes.substr(line + 1);
+  if (bytes.substr(0, line + 1) != header_of(payload)) {
+    return corrupted("header and content disagree");
+  }
+  const auto document = api::parse_json(payload);
+  if (!document || !document->is_object()) {
+    return corrupted("content is no JSON object");
+  }
+  Checkpoint checkpoint{.boot_id = text_at(*document, "bootID")};
+  for (const json::value& entry : list_at(*document, "podDeviceEntries")) {
+    BERTH_TRY(Holding holding, read_holding(entry));
+    checkpoint.holdings.push_back(std::move(holding));
+  }
+  for (const auto& [resource, ids] : members_at(*document, "registeredDevices")) {
+    checkpoint.registered[std::string(resource)] = read_texts(ids);
+  }
+  if (const json::value* departed = api::find(*document, "departedResources")) {
+    checkpoint.departed = read_texts(*departed);
+  }
+  return checkpoint;
+}
+
+} // namespace berth::node

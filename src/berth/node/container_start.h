@@ -1,0 +1,51 @@
+// Starting one container: its devices, then create, then start at the runtime.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "berth/api/object.h"
+#include "berth/model/pod.h"
+#include "berth/node/container_config.h"
+#include "berth/node/device_manager.h"
+#include "berth/node/pod_status.h"
+#include "berth/runtime/runtime.h"
+
+namespace berth::node {
+
+struct StartOrder {
+  api::Object object;
+  std::shared_ptr<const model::Pod> pod;
+  const model::Container* container = nullptr; ///< of `pod`
+  Role role = Role::App;
+  std::uint32_t attempt = 0;
+  Duration restart_delay;
+  std::string sandbox_id;
+  std::string created_id; ///< a container that was created and not started; "" to create one
+  std::string pod_ip;
+  std::string host_ip;
+  ContainerPlan::GpuMachine gpu_machine = ContainerPlan::GpuMachine::No;
+  AllocationScope scope = AllocationScope::Whole; ///< if devices must be allocated again
+};
+
+struct StartResult {
+  enum class Kind {
+    Started,
+    DevicesWait,     ///< `why.message`: a plugin is coming back
+    DevicesRejected, ///< `why.message`: the pod cannot have its devices any more
+    Failed,          ///< `why`: create or start failed
+  };
+  Kind kind = Kind::Started;
+  runtime::ContainerStatus status; ///< of the started container
+  Reason why;
+};
+
+/// `done` comes once, by a later task, and only while `alive` lives; after that no further step is
+/// taken.
+void start_container(DeviceManager& devices, runtime::Runtime& runtime,
+                     const std::weak_ptr<void>& alive, StartOrder order,
+                     std::function<void(StartResult)> done);
+
+} // namespace berth::node

@@ -1,0 +1,39 @@
+// Which devices a pod's containers ask for, and in which order they are served.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "berth/model/pod.h"
+
+namespace berth::node {
+
+enum class Role {
+  Init,    ///< runs to its end before the app containers
+  Sidecar, ///< init container with restartPolicy Always: runs beside them
+  App,
+};
+std::string_view to_string(Role role);
+
+struct ContainerRef {
+  const model::Container* container = nullptr;
+  Role role = Role::App;
+};
+/// Init containers (and sidecars) first, each list in its order.
+std::vector<ContainerRef> containers_of(const model::PodSpec& spec);
+
+struct DeviceRequest {
+  std::string container;
+  Role role = Role::App;
+  std::string resource;
+  std::int64_t count = 0;
+};
+/// By container in order, then by resource name. Only resources that `is_device` accepts, from
+/// limits.
+std::vector<DeviceRequest> device_requests(const model::PodSpec& spec,
+                                           const std::function<bool(std::string_view)>& is_device);
+
+} // namespace berth::node

@@ -1,0 +1,224 @@
+#include "berth/node/node_status.h"
+
+#include <algorithm>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <fmt/format.h>
+
+#include "berth/node/plugin_endpoints.h"
+
+namespace berth::node {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::string_view kHostnameLabel = "kubernetes.io/hostname";
+
+json::object condition(const json::value& wanted, TimePoint transition) {
+  json::object made = wanted.get_object();
+  made["lastTransitionTime"] = to_rfc3339(transition);
+  return made;
+}
+
+// Conditions of the base, each with the stored transition time while its status stays; others are
+// kept.
+json::array merged_conditions(const json::value& stored, const json::value& base, TimePoint now) {
+  json::array merged;
+  if (const json::value* held = api::find_path(stored, "status.conditions");
+      held && held->is_array()) {
+    merged = held->get_array();
+  }
+  const json::value* wanted = api::find_path(base, "status.conditions");
+  if (!wanted || !wanted->is_array()) {
+    return merged;
+  }
+  for (const json::value& each : wanted->get_array()) {
+    const std::string_view type = api::string_at(each, "type");
+    auto* const place = std::ranges::find_if(
+        merged, [&](const json::value& other) { return api::string_at(other, "type") == type; });
+    if (place == merged.end()) {
+      merged.push_back(condition(each, now));
+      continue;
+    }
+    const bool same = api::string_at(*place, "status") == api::string_at(each, "status") &&
+                      !api::string_at(*place, "lastTransitionTime").empty();
+    if (same && api::string_at(*place, "reason") == api::string_at(each, "reason")) {
+      continue;
+    }
+    json::object made = condition(each, now);
+    if (same) {
+      made["lastTransitionTime"] = api::string_at(*place, "lastTransitionTime");
+    }
+    *place = std::move(made);
+  }
+  return merged;
+}
+
+json::object resources(const json::value& base, std::string_view list, const NodeFacts& facts) {
+  json::object out;
+  const json::value* held = api::find_path(base, fmt::format("status.{}", list));
+  if (held && held->is_object()) {
+    out = held->get_object();
+  }
+  for (const auto& [resource, count] : facts.devices) {
+    out[resource] = fmt::to_string(list == "capacity" ? count.capacity : count.allocatable);
+  }
+  return out;
+}
+
+// A resource that only a plugin can give, that is stored and that no plugin has given, is nothing.
+void zero_forgotten(const json::value& stored, std::string_view list, const NodeFacts& facts,
+                    json::object& out) {
+  const json::value* held = api::find_path(stored, fmt::format("status.{}", list));
+  for (const std::string& resource : facts.plugin_resources) {
+    if (held && api::find(*held, resource) && !out.contains(resource)) {
+      out[resource] = "0";
+    }
+  }
+}
+
+// What is stored, with the wanted members over it.
+json::value over_stored(const json::value& stored, std::string_view list,
+                        const json::object& wanted) {
+  const json::value* held = api::find_path(stored, fmt::format("status.{}", list));
+  json::value merged = held ? *held : json::value(json::object());
+  api::merge_patch(merged, wanted);
+  return merged;
+}
+
+json::object& member(json::value& document, std::string_view key) {
+  return api::object_at(document.get_object(), key);
+}
+
+} // namespace
+
+json::value make_base_node(json::value document, const api::Labels& labels,
+                           const std::vector<model::Taint>& taints,
+                           const std::vector<std::string>& plugin_resources) {
+  if (!document.is_object()) {
+    document.emplace_object();
+  }
+  json::object& meta = member(document, "metadata");
+  for (const char* server_made :
+       {"uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "selfLink",
+        "deletionTimestamp", "deletionGracePeriodSeconds", "ownerReferences"}) {
+    meta.erase(server_made);
+  }
+  json::object& label_map = api::object_at(meta, "labels");
+  if (!label_map.contains(kHostnameLabel)) {
+    label_map[kHostnameLabel] = api::string_at(document, "metadata.name");
+  }
+  for (const auto& [key, value] : labels) {
+    label_map[key] = value;
+  }
+  if (!taints.empty()) {
+    json::value& list = member(document, "spec")["taints"];
+    json::array& array = list.is_array() ? list.get_array() : list.emplace_array();
+    for (const model::Taint& taint : taints) {
+      json::object made{{"key", taint.key}, {"effect", taint.effect}};
+      if (!taint.value.empty()) {
+        made["value"] = taint.value;
+      }
+      array.push_back(std::move(made));
+    }
+  }
+  json::object& status = member(document, "status");
+  for (const char* list : {"capacity", "allocatable"}) {
+    json::object& amounts = api::object_at(status, list);
+    for (const std::string& resource : plugin_resources) {
+      amounts.erase(resource);
+    }
+  }
+  return document;
+}
+
+json::value make_new_node(const json::value& base, const NodeFacts& facts) {
+  json::value node = base;
+  json::object& status = member(node, "status");
+  status["capacity"] = resources(base, "capacity", facts);
+  status["allocatable"] = resources(base, "allocatable", facts);
+  status["conditions"] = merged_conditions(json::object(), base, facts.now);
+  if (!facts.unhealthy_gpus.value_or("").empty()) {
+    api::object_at(member(node, "metadata"), "annotations")[model::kUnhealthyGpusAnnotation] =
+        *facts.unhealthy_gpus;
+  }
+  return node;
+}
+
+NodePatches node_patches(const json::value& stored, const json::value& base,
+                         const NodeFacts& facts) {
+  NodePatches patches;
+  json::object metadata;
+  if (const json::value* labels = api::find_path(base, "metadata.labels")) {
+    const json::value* held = api::find_path(stored, "metadata.labels");
+    json::object changed;
+    for (const auto& [key, value] : labels->get_object()) {
+      const json::value* now = held ? api::find(*held, key) : nullptr;
+      if (!now || *now != value) {
+        changed[key] = value;
+      }
+    }
+    if (!changed.empty()) {
+      metadata["labels"] = std::move(changed);
+    }
+  }
+  const json::value* annotations = api::find_path(stored, "metadata.annotations");
+  const json::value* unhealthy =
+      annotations ? api::find(*annotations, model::kUnhealthyGpusAnnotation) : nullptr;
+  const std::string_view now =
+      unhealthy && unhealthy->is_string() ? std::string_view(unhealthy->get_string()) : "";
+  if (facts.unhealthy_gpus && now != *facts.unhealthy_gpus) {
+    json::value value;
+    if (!facts.unhealthy_gpus->empty()) {
+      value = *facts.unhealthy_gpus;
+    }
+    json::object changed;
+    changed[model::kUnhealthyGpusAnnotation] = std::move(value);
+    metadata["annotations"] = std::move(changed);
+  }
+  if (!metadata.empty()) {
+    patches.metadata = json::object{{"metadata", std::move(metadata)}};
+  }
+
+  json::object status;
+  const auto put = [&](std::string_view key, json::value wanted) {
+    const json::value* held = api::find_path(stored, fmt::format("status.{}", key));
+    if (!held || *held != wanted) {
+      status[key] = std::move(wanted);
+    }
+  };
+  for (const char* list : {"capacity", "allocatable"}) {
+    json::object wanted = resources(base, list, facts);
+    zero_forgotten(stored, list, facts, wanted);
+    put(list, over_stored(stored, list, wanted));
+  }
+  put("conditions", merged_conditions(stored, base, facts.now));
+  for (const char* key : {"addresses", "nodeInfo", "daemonEndpoints"}) {
+    if (const json::value* wanted = api::find_path(base, fmt::format("status.{}", key))) {
+      put(key, *wanted);
+    }
+  }
+  if (!status.empty()) {
+    patches.status = json::object{{"status", std::move(status)}};
+  }
+  return patches;
+}
+
+model::ResourceList node_resources(const json::value& node, std::string_view list) {
+  model::ResourceList resources;
+  const json::value* held = api::find_path(node, fmt::format("status.{}", list));
+  if (!held || !held->is_object()) {
+    return resources;
+  }
+  for (const auto& [resource, text] : held->get_object()) {
+    if (const auto quantity = text.is_string()
+                                  ? api::Quantity::parse(std::string_view(text.get_string()))
+                                  : Result<api::Quantity>(fail(Code::Invalid, ""))) {
+      resources.emplace(resource, *quantity);
+    }
+  }
+  return resources;
+}
+
+} // namespace berth::node

@@ -1,0 +1,245 @@
+#include "berth/node/plugin_endpoints.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "berth/base/log.h"
+
+namespace berth::node {
+
+namespace {
+
+constexpr std::string_view kLog = "device-manager";
+
+struct Resource {
+  DevicePool pool;
+  std::shared_ptr<Endpoint> endpoint; ///< none: never connected in this life, or stopped
+  std::unique_ptr<deviceplugin::DeviceStream> stream;
+};
+
+} // namespace
+
+struct PluginEndpoints::State : std::enable_shared_from_this<State> {
+  Loop* loop;
+  Duration grace;
+  std::function<void()> on_change;
+  std::map<std::string, Resource, std::less<>> resources;
+  std::set<std::string, std::less<>> zeroed; ///< dropped after the grace; published as 0 for ever
+  std::uint64_t next_generation = 1;
+  Timer expiry;
+
+  State(Loop& on, Duration stop_grace, std::function<void()> changed)
+      : loop(&on), grace(stop_grace), on_change(std::move(changed)), expiry(on) {}
+
+  void connect(std::shared_ptr<Endpoint> endpoint);
+  void on_list(const Endpoint& from, std::vector<deviceplugin::Device> devices);
+  void on_end(const Endpoint& from, const Error& error);
+  void drop_expired();
+  void schedule_expiry();
+
+  // The resource, if this generation is still its plugin.
+  Resource* current(const Endpoint& endpoint) {
+    const auto it = resources.find(endpoint.resource);
+    const bool mine = it != resources.end() && it->second.endpoint &&
+                      it->second.endpoint->generation == endpoint.generation;
+    return mine ? &it->second : nullptr;
+  }
+};
+
+void PluginEndpoints::State::connect(std::shared_ptr<Endpoint> endpoint) {
+  Resource& resource = resources[endpoint->resource];
+  if (resource.endpoint && resource.endpoint->generation > endpoint->generation) {
+    return;
+  }
+  zeroed.erase(endpoint->resource);
+  // The old stream goes first: what it still had to say is of another life.
+  resource.stream.reset();
+  resource.endpoint = endpoint;
+  resource.pool.start();
+  const std::weak_ptr<State> weak = weak_from_this();
+  resource.stream = endpoint->plugin->list_and_watch(
+      [weak, endpoint](std::vector<deviceplugin::Device> devices) {
+        if (const auto state = weak.lock()) {
+          state->on_list(*endpoint, std::move(devices));
+        }
+      },
+      [weak, endpoint](const Error& error) {
+        if (const auto state = weak.lock()) {
+          state->on_end(*endpoint, error);
+        }
+      });
+  schedule_expiry();
+}
+
+void PluginEndpoints::State::on_list(const Endpoint& from,
+                                     std::vector<deviceplugin::Device> devices) {
+  if (Resource* resource = current(from)) {
+    resource->pool.update(std::move(devices));
+    on_change();
+  }
+}
+
+void PluginEndpoints::State::on_end(const Endpoint& from, const Error& error) {
+  if (Resource* resource = current(from)) {
+    log(LogLevel::Info, kLog,
+        fmt::format("endpoint {} has been stopped: {}", from.resource, error.message));
+    resource->pool.stop(loop->now());
+    resource->endpoint.reset();
+    schedule_expiry();
+    on_change();
+  }
+}
+
+void PluginEndpoints::State::drop_expired() {
+  const TimePoint now = loop->now();
+  const auto expired = [&](const auto& entry) {
+    const auto at = entry.second.pool.expires(grace);
+    return at && *at <= now;
+  };
+  for (const auto& entry : resources) {
+    if (expired(entry)) {
+      zeroed.insert(entry.first);
+    }
+  }
+  std::erase_if(resources, expired);
+  schedule_expiry();
+  on_change();
+}
+
+void PluginEndpoints::State::schedule_expiry() {
+  std::optional<TimePoint> first;
+  for (const auto& [name, resource] : resources) {
+    if (const auto at = resource.pool.expires(grace); at && (!first || *at < *first)) {
+      first = at;
+    }
+  }
+  expiry.cancel();
+  if (first) {
+    expiry.set(*first - loop->now(), [this] { drop_expired(); });
+  }
+}
+
+bool is_extended_resource(std::string_view name) {
+  const std::size_t slash = name.find('/');
+  if (slash == std::string_view::npos || slash == 0 || slash + 1 == name.size()) {
+    return false;
+  }
+  const std::string_view domain = name.substr(0, slash);
+  const std::string_view base = name.substr(slash + 1);
+  const auto name_character = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_' || c == '.';
+  };
+  const auto domain_character = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
+  };
+  const bool native = domain == "kubernetes.io" || domain.ends_with(".kubernetes.io");
+  return !native && !name.starts_with("requests.") && base.size() <= 63 && domain.size() <= 244 &&
+         std::ranges::all_of(domain, domain_character) && std::ranges::all_of(base, name_character);
+}
+
+PluginEndpoints::PluginEndpoints(Loop& loop, Duration stop_grace, std::function<void()> on_change)
+    : state_(std::make_shared<State>(loop, stop_grace, std::move(on_change))) {}
+
+PluginEndpoints::~PluginEndpoints() = default;
+
+void PluginEndpoints::restore(const std::string& resource) {
+  if (!state_->resources.contains(resource)) {
+    state_->resources[resource].pool.stop(state_->loop->now());
+    state_->schedule_expiry();
+  }
+}
+
+void PluginEndpoints::restore_departed(const std::string& resource) {
+  state_->zeroed.insert(resource);
+}
+
+void PluginEndpoints::register_plugin(deviceplugin::RegisterRequest request,
+                                      deviceplugin::Done<void> done) {
+  const auto refuse = [&](Code code, std::string message) {
+    state_->loop->post([done, error = fail(code, std::move(message))] { done(error); });
+  };
+  if (request.version != deviceplugin::kVersion) {
+    refuse(Code::Invalid, fmt::format("requested API version \"{}\" is not supported by kubelet. "
+                                      "Supported version is \"{}\"",
+                                      request.version, deviceplugin::kVersion));
+    return;
+  }
+  if (!is_extended_resource(request.resource_name)) {
+    refuse(Code::Invalid, fmt::format("the ResourceName \"{}\" is invalid", request.resource_name));
+    return;
+  }
+  if (!request.endpoint) {
+    refuse(Code::Internal, "failed to dial device plugin: no such endpoint");
+    return;
+  }
+  // What the request says of options does not count; what the plugin answers does.
+  auto endpoint = std::make_shared<Endpoint>(Endpoint{.generation = state_->next_generation++,
+                                                      .resource = std::move(request.resource_name),
+                                                      .plugin = std::move(request.endpoint)});
+  endpoint->plugin->get_options([weak = std::weak_ptr(state_), endpoint, done = std::move(done)](
+                                    Result<deviceplugin::DevicePluginOptions> options) {
+    const auto state = weak.lock();
+    if (!state) {
+      return;
+    }
+    if (!options) {
+      done(fail(Code::Internal,
+                fmt::format("failed to get device plugin options: {}", options.error().message)));
+      return;
+    }
+    endpoint->options = *options;
+    state->connect(endpoint);
+    done({});
+  });
+}
+
+const DevicePool* PluginEndpoints::pool(std::string_view resource) const {
+  const auto it = state_->resources.find(resource);
+  return it == state_->resources.end() ? nullptr : &it->second.pool;
+}
+
+std::shared_ptr<const Endpoint> PluginEndpoints::live(std::string_view resource) const {
+  const auto it = state_->resources.find(resource);
+  const bool ready =
+      it != state_->resources.end() && it->second.pool.live() && it->second.pool.listed();
+  return ready ? it->second.endpoint : nullptr;
+}
+
+bool PluginEndpoints::knows(std::string_view resource) const {
+  return state_->resources.contains(resource) || state_->zeroed.contains(resource);
+}
+
+std::map<std::string, DeviceCount> PluginEndpoints::accounting() const {
+  std::map<std::string, DeviceCount> counts;
+  for (const std::string& resource : state_->zeroed) {
+    counts[resource] = {};
+  }
+  for (const auto& [name, resource] : state_->resources) {
+    counts[name] = resource.pool.count();
+  }
+  return counts;
+}
+
+std::vector<std::string> PluginEndpoints::resources() const {
+  std::vector<std::string> names;
+  for (const auto& [name, resource] : state_->resources) {
+    names.push_back(name);
+  }
+  return names;
+}
+
+std::vector<std::string> PluginEndpoints::departed() const {
+  return {state_->zeroed.begin(), state_->zeroed.end()};
+}
+
+bool PluginEndpoints::complete() const {
+  return std::ranges::all_of(state_->resources, [](const auto& entry) {
+    return entry.second.pool.live() && entry.second.pool.listed();
+  });
+}
+
+} // namespace berth::node

@@ -1,0 +1,286 @@
+#include "berth/node/pod_status.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "berth/model/requests.h"
+#include "berth/node/pod_actions.h"
+
+namespace berth::node {
+namespace {
+
+namespace json = boost::json;
+using runtime::ContainerState;
+
+json::object terminated(const runtime::ContainerStatus& status) {
+  json::object state{{"exitCode", status.exit_code},
+                     {"reason", status.reason},
+                     {"startedAt", to_rfc3339(status.started_at)},
+                     {"finishedAt", to_rfc3339(status.finished_at)},
+                     {"containerID", fmt::format("berth://{}", status.id)}};
+  if (!status.message.empty()) {
+    state["message"] = status.message;
+  }
+  return {{"terminated", std::move(state)}};
+}
+
+// Waiting containers of a pod whose init phase is not over say so.
+Reason default_waiting(const PodView& view, const ContainerView& each) {
+  const bool inits = std::ranges::any_of(
+      view.containers, [](const ContainerView& other) { return other.role == Role::Init; });
+  const bool waits_for_init = inits && !view.init_phase_over();
+  return {waits_for_init || each.role != Role::App ? "PodInitializing" : "ContainerCreating", ""};
+}
+
+json::object state_of(const PodView& view, const ContainerView& each, const StatusFacts& facts) {
+  if (each.running()) {
+    return {{"running", {{"startedAt", to_rfc3339(each.current->started_at)}}}};
+  }
+  const auto known = facts.waiting.find(each.spec->name);
+  if (each.exited() && known == facts.waiting.end()) {
+    return terminated(*each.current);
+  }
+  if (!each.current && facts.final_phase && each.previous) {
+    return terminated(*each.previous);
+  }
+  const Reason reason = known == facts.waiting.end() ? default_waiting(view, each) : known->second;
+  json::object waiting{{"reason", reason.reason}};
+  if (!reason.message.empty()) {
+    waiting["message"] = reason.message;
+  }
+  return {{"waiting", std::move(waiting)}};
+}
+
+// The attempt before the one that `state` shows.
+const runtime::ContainerStatus* last_of(const ContainerView& each, const json::object& state) {
+  if (each.exited() && state.contains("waiting")) {
+    return each.current;
+  }
+  return !each.current && state.contains("terminated") ? nullptr : each.previous;
+}
+
+json::array device_status(const DeviceHealths& devices) {
+  json::array out;
+  for (const auto& [resource, healths] : devices) {
+    json::array resources;
+    for (const auto& [id, health] : healths) {
+      resources.push_back(json::object{{"resourceID", id}, {"health", to_string(health)}});
+    }
+    out.push_back(json::object{{"name", resource}, {"resources", std::move(resources)}});
+  }
+  return out;
+}
+
+bool ready(const ContainerView& each) {
+  return each.running() || (each.role == Role::Init && each.succeeded());
+}
+
+json::object container_status(const PodView& view, const ContainerView& each,
+                              const StatusFacts& facts) {
+  json::object status{{"name", each.spec->name}};
+  json::object state = state_of(view, each, facts);
+  const runtime::ContainerStatus* last = last_of(each, state);
+  status["lastState"] =
+      last && last->state == ContainerState::Exited ? terminated(*last) : json::object();
+  status["state"] = std::move(state);
+  status["ready"] = ready(each);
+  status["restartCount"] = each.next_attempt == 0 ? 0 : each.next_attempt - 1;
+  status["image"] = each.spec->image;
+  const runtime::ContainerStatus* shown = each.current ? each.current : each.previous;
+  status["imageID"] = shown ? shown->image_id : "";
+  if (shown) {
+    status["containerID"] = fmt::format("berth://{}", shown->id);
+  }
+  status["started"] = each.running();
+  if (const auto devices = facts.devices.find(each.spec->name); devices != facts.devices.end()) {
+    status["allocatedResourcesStatus"] = device_status(devices->second);
+  }
+  return status;
+}
+
+bool init_incomplete(const PodView& view, const ContainerView& each) {
+  return (each.role == Role::Init && !each.succeeded() && !view.init_phase_over()) ||
+         (each.role == Role::Sidecar && !each.current);
+}
+
+std::string_view phase_of(const PodView& view, const StatusFacts& facts) {
+  if (facts.final_phase) {
+    return *facts.final_phase;
+  }
+  for (const ContainerView& each : view.containers) {
+    const bool never_started = !each.current && !each.previous;
+    const bool created_only = each.current && each.current->state == ContainerState::Created;
+    if (each.role == Role::App ? (never_started || (created_only && !each.previous))
+                               : init_incomplete(view, each)) {
+      return "Pending";
+    }
+  }
+  return "Running";
+}
+
+std::vector<std::string> names_where(const PodView& view,
+                                     bool (*want)(const PodView&, const ContainerView&)) {
+  std::vector<std::string> names;
+  for (const ContainerView& each : view.containers) {
+    if (want(view, each)) {
+      names.push_back(each.spec->name);
+    }
+  }
+  return names;
+}
+
+struct Condition {
+  std::string_view type;
+  bool holds = false;
+  Reason why;
+};
+
+std::vector<Condition> conditions_of(const PodView& view, const StatusFacts& facts) {
+  const auto uninitialized = names_where(view, init_incomplete);
+  const auto unready = names_where(view, [](const PodView&, const ContainerView& each) {
+    return each.role != Role::Init && !each.running();
+  });
+  const bool succeeded = facts.final_phase == "Succeeded";
+  Condition initialized{"Initialized", uninitialized.empty() || succeeded, {}};
+  Condition containers_ready{"ContainersReady", unready.empty() && !facts.final_phase, {}};
+  if (succeeded) {
+    initialized.why = {"PodCompleted", ""};
+    containers_ready.why = {"PodCompleted", ""};
+  } else {
+    if (!initialized.holds) {
+      initialized.why = {
+          "ContainersNotInitialized",
+          fmt::format("containers with incomplete status: [{}]", fmt::join(uninitialized, " "))};
+    }
+    if (facts.final_phase) {
+      containers_ready.why = {"PodFailed", ""};
+    } else if (!containers_ready.holds) {
+      containers_ready.why = {
+          "ContainersNotReady",
+          fmt::format("containers with unready status: [{}]", fmt::join(unready, " "))};
+    }
+  }
+  Condition pod_ready = containers_ready;
+  pod_ready.type = "Ready";
+  return {{"PodReadyToStartContainers", view.sandbox_ready(), {}},
+          std::move(initialized),
+          std::move(pod_ready),
+          std::move(containers_ready)};
+}
+
+// Present only once a device was not well, so that healthy pods look as usual.
+Condition devices_condition(const StatusFacts& facts) {
+  std::vector<std::string> sick;
+  for (const auto& [container, devices] : facts.devices) {
+    for (const auto& [resource, healths] : devices) {
+      for (const auto& [id, health] : healths) {
+        if (health == DeviceHealth::Unhealthy) {
+          sick.push_back(fmt::format("{} {} of container {}", resource, id, container));
+        }
+      }
+    }
+  }
+  if (sick.empty()) {
+    return Condition{kDevicesHealthyCondition, true, {}};
+  }
+  return Condition{kDevicesHealthyCondition,
+                   false,
+                   {"DeviceUnhealthy", fmt::format("unhealthy: {}", fmt::join(sick, "; "))}};
+}
+
+json::object* find_condition(json::array& conditions, std::string_view type) {
+  for (json::value& condition : conditions) {
+    if (condition.is_object() && api::string_at(condition, "type") == type) {
+      return &condition.get_object();
+    }
+  }
+  return nullptr;
+}
+
+void put_condition(json::array& conditions, const Condition& wanted, TimePoint now) {
+  const std::string_view status = wanted.holds ? "True" : "False";
+  json::object* place = find_condition(conditions, wanted.type);
+  const json::value before = place ? json::value(*place) : json::value();
+  json::object made{{"type", wanted.type}, {"status", status}};
+  const bool same = place && api::string_at(before, "status") == status;
+  const std::string_view since = api::string_at(before, "lastTransitionTime");
+  made["lastTransitionTime"] = same && !since.empty() ? std::string(since) : to_rfc3339(now);
+  if (!wanted.why.reason.empty()) {
+    made["reason"] = wanted.why.reason;
+  }
+  if (!wanted.why.message.empty()) {
+    made["message"] = wanted.why.message;
+  }
+  if (place) {
+    *place = std::move(made);
+  } else {
+    conditions.push_back(std::move(made));
+  }
+}
+
+void put_text(json::object& status, std::string_view key, const std::string& text) {
+  if (text.empty()) {
+    status.erase(key);
+  } else {
+    status[key] = text;
+  }
+}
+
+void put_addresses(json::object& status, const PodView& view, const StatusFacts& facts) {
+  if (!facts.host_ip.empty()) {
+    status["hostIP"] = facts.host_ip;
+    status["hostIPs"] = json::array{json::object{{"ip", facts.host_ip}}};
+  }
+  if (view.sandbox) {
+    const std::string& ip = view.sandbox->ip.empty() ? facts.host_ip : view.sandbox->ip;
+    if (!ip.empty()) {
+      status["podIP"] = ip;
+      status["podIPs"] = json::array{json::object{{"ip", ip}}};
+    }
+  }
+}
+
+} // namespace
+
+json::object make_pod_status(const PodView& view, const StatusFacts& facts,
+                             const json::value* stored) {
+  json::object status = stored && stored->is_object() ? stored->get_object() : json::object();
+  status["phase"] = phase_of(view, facts);
+  put_text(status, "reason", facts.verdict.reason);
+  put_text(status, "message", facts.verdict.message);
+  json::value& held = status["conditions"];
+  json::array conditions = held.is_array() ? held.get_array() : json::array();
+  for (const Condition& condition : conditions_of(view, facts)) {
+    put_condition(conditions, condition, facts.now);
+  }
+  const Condition devices = devices_condition(facts);
+  if (!devices.holds || find_condition(conditions, kDevicesHealthyCondition)) {
+    put_condition(conditions, devices, facts.now);
+  }
+  status["conditions"] = std::move(conditions);
+  put_addresses(status, view, facts);
+  if (facts.start_time) {
+    status["startTime"] = to_rfc3339(*facts.start_time);
+  }
+  status["qosClass"] = model::qos_class(view.pod->spec);
+  if (facts.final_phase && !view.sandbox) {
+    return status; // it never ran, or nobody remembers how: what is stored of its containers stands
+  }
+  json::array inits;
+  json::array apps;
+  for (const ContainerView& each : view.containers) {
+    (each.role == Role::App ? apps : inits).push_back(container_status(view, each, facts));
+  }
+  if (!inits.empty()) {
+    status["initContainerStatuses"] = std::move(inits);
+  }
+  status["containerStatuses"] = std::move(apps);
+  return status;
+}
+
+} // namespace berth::node

@@ -1,0 +1,226 @@
+#include "berth/node/pod_writer.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include <boost/json/object.hpp>
+#include <fmt/format.h>
+
+#include "berth/base/log.h"
+
+namespace berth::node {
+namespace {
+
+namespace json = boost::json;
+
+constexpr Duration kFirstBackoff = Duration::seconds(1);
+constexpr Duration kLastBackoff = Duration::seconds(30);
+
+// A merge patch that turns `from` into `to`, member by member.
+json::object difference(const json::object& from, const json::object& to) {
+  json::object patch;
+  for (const auto& [key, value] : to) {
+    const json::value* before = from.if_contains(key);
+    if (!before || *before != value) {
+      patch[key] = value;
+    }
+  }
+  for (const auto& [key, value] : from) {
+    if (!to.contains(key)) {
+      patch[key] = nullptr;
+    }
+  }
+  return patch;
+}
+
+json::object status_of(const api::Object& pod) {
+  const json::value* status = api::find(pod.json(), "status");
+  return status && status->is_object() ? status->get_object() : json::object();
+}
+
+} // namespace
+
+struct PodWriter::State : std::enable_shared_from_this<State> {
+  Loop* loop;
+  client::Client* client;
+  api::Object pod;
+  PodWriterEvents events;
+  std::optional<json::object> wanted;
+  bool removal_wanted = false;
+  bool removal_done = false;
+  bool busy = false;
+  bool gone = false;
+  Timer retry;
+  Duration backoff = kFirstBackoff;
+  // The last write and what became of it: a server that rewrites what it is given is not asked for
+  // ever.
+  std::optional<json::object> sent;
+  json::object received;
+
+  State(Loop& on, client::Client& to, api::Object about, PodWriterEvents with)
+      : loop(&on), client(&to), pod(std::move(about)), events(std::move(with)), retry(on) {}
+
+  bool status_clean() const {
+    if (!wanted) {
+      return true;
+    }
+    const json::object stored = status_of(pod);
+    return stored == *wanted || (sent && *sent == *wanted && stored == received);
+  }
+
+  void step();
+  void write_status();
+  void remove_object();
+  void read_again();
+  void on_error(const Error& error);
+  void lost();
+  bool take(api::Object newer);
+};
+
+void PodWriter::State::step() {
+  if (busy || gone || retry.armed()) {
+    return;
+  }
+  if (!status_clean()) {
+    write_status();
+  } else if (removal_wanted && !removal_done) {
+    remove_object();
+  }
+}
+
+void PodWriter::State::write_status() {
+  busy = true;
+  sent = *wanted;
+  json::object patch;
+  patch["metadata"] =
+      json::object{{"resourceVersion", fmt::to_string(pod.meta().resource_version)}};
+  patch["status"] = difference(status_of(pod), *wanted);
+  client->patch(client::kPods, pod.key(), std::move(patch), client::Subresource::Status,
+                [weak = weak_from_this()](Result<api::Object> result) {
+                  const auto state = weak.lock();
+                  if (!state) {
+                    return;
+                  }
+                  state->busy = false;
+                  if (!result) {
+                    state->on_error(result.error());
+                    return;
+                  }
+                  state->backoff = kFirstBackoff;
+                  state->received = status_of(*result);
+                  if (state->take(*std::move(result))) {
+                    state->step();
+                    state->events.on_object(state->pod);
+                  }
+                });
+}
+
+void PodWriter::State::remove_object() {
+  busy = true;
+  client->remove(client::kPods, pod.key(), {.grace_period_seconds = 0, .uid = pod.meta().uid},
+                 [weak = weak_from_this()](const Result<api::Object>& result) {
+                   const auto state = weak.lock();
+                   if (!state) {
+                     return;
+                   }
+                   state->busy = false;
+                   if (result) {
+                     // With finalizers left it stays until their owners let go; the watch says
+                     // when.
+                     state->removal_done = true;
+                     state->events.on_object(state->pod);
+                   } else {
+                     state->on_error(result.error());
+                   }
+                 });
+}
+
+void PodWriter::State::read_again() {
+  busy = true;
+  client->get(client::kPods, pod.key(), [weak = weak_from_this()](Result<api::Object> result) {
+    const auto state = weak.lock();
+    if (!state) {
+      return;
+    }
+    state->busy = false;
+    if (!result) {
+      state->on_error(result.error());
+      return;
+    }
+    if (state->take(*std::move(result))) {
+      state->events.on_object(state->pod);
+      state->step();
+    }
+  });
+}
+
+void PodWriter::State::on_error(const Error& error) {
+  if (error.code == Code::NotFound) {
+    lost();
+    return;
+  }
+  const bool conflict = error.code == Code::Conflict;
+  if (!conflict) {
+    log(LogLevel::Info, "agent",
+        fmt::format("pod {}: {}; trying again", pod.key().to_string(), error.message));
+  }
+  // A conflict is read again at once; what comes of that is subject to back-off like any other
+  // failure.
+  const Duration wait = conflict && backoff == kFirstBackoff ? Duration() : backoff;
+  backoff = std::min(backoff * 2, kLastBackoff);
+  retry.set(wait, [this] { read_again(); });
+}
+
+void PodWriter::State::lost() {
+  gone = true;
+  events.on_gone();
+}
+
+// False if the pod is another one now.
+bool PodWriter::State::take(api::Object newer) {
+  if (newer.meta().uid != pod.meta().uid) {
+    lost();
+    return false;
+  }
+  if (newer.meta().resource_version >= pod.meta().resource_version) {
+    pod = std::move(newer);
+  }
+  return true;
+}
+
+PodWriter::PodWriter(Loop& loop, client::Client& client, api::Object pod, PodWriterEvents events)
+    : state_(std::make_shared<State>(loop, client, std::move(pod), std::move(events))) {}
+
+PodWriter::~PodWriter() {
+  state_->retry.cancel();
+}
+
+const api::Object& PodWriter::pod() const {
+  return state_->pod;
+}
+
+void PodWriter::observe(api::Object pod) {
+  if (pod.meta().uid == state_->pod.meta().uid &&
+      pod.meta().resource_version > state_->pod.meta().resource_version) {
+    state_->pod = std::move(pod);
+  }
+  state_->step();
+}
+
+void PodWriter::put_status(json::object status) {
+  state_->wanted = std::move(status);
+  state_->step();
+}
+
+void PodWriter::remove() {
+  state_->removal_wanted = true;
+  state_->step();
+}
+
+bool PodWriter::clean() const {
+  return !state_->busy && !state_->retry.armed() && (state_->gone || state_->status_clean()) &&
+         (!state_->removal_wanted || state_->removal_done || state_->gone);
+}
+
+} // namespace berth::node

@@ -1,0 +1,46 @@
+// Writing one pod's status, and in the end its removal: one request at a time, the latest wish
+// wins, conflicts are read again, an unreachable server is tried again. Never touches another pod
+// that got the same name.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "berth/api/json.h"
+#include "berth/api/object.h"
+#include "berth/base/loop.h"
+#include "berth/client/client.h"
+
+namespace berth::node {
+
+/// Called as later tasks. `on_object`: a newer version is known; `on_gone`: no such pod (or another
+/// uid) any more.
+struct PodWriterEvents {
+  std::function<void(api::Object)> on_object;
+  std::function<void()> on_gone;
+};
+
+/// Destroying it abandons what is not yet written.
+class PodWriter {
+ public:
+  PodWriter(Loop& loop, client::Client& client, api::Object pod, PodWriterEvents events);
+  ~PodWriter();
+  PodWriter(const PodWriter&) = delete;
+  PodWriter& operator=(const PodWriter&) = delete;
+
+  const api::Object& pod() const;
+  /// A version seen elsewhere; older ones are ignored.
+  void observe(api::Object pod);
+  /// Makes this the pod's whole status.
+  void put_status(api::json::object status);
+  /// Deletes the object for good (grace 0) once the status is written.
+  void remove();
+  /// Nothing is being written and nothing is left to write.
+  bool clean() const;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+} // namespace berth::node
