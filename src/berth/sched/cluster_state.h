@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "berth/sched/disruption_budget.h"
@@ -18,16 +19,6 @@
 #include "berth/sched/undo.h"
 
 namespace berth::sched {
-
-/// A pod on a node.
-struct PlacedPod {
-  PodPtr pod;
-  NodeId node;
-  hardware::GpuMask gpus = 0; ///< indices held; 0 where unknown or none
-  bool assumed = false;       ///< decided here, not yet seen bound
-
-  bool operator==(const PlacedPod&) const = default;
-};
 
 /// Copyable; every operation is O(size of the pod or node), never O(cluster), except as said.
 class ClusterState {
@@ -117,12 +108,13 @@ class ClusterState {
   friend class Undo;
   NodeId intern_node(std::string_view name);
   PodSlot place(PlacedPod placed, std::size_t position);
-  PlacedPod displace(PodSlot slot, std::size_t* position);
+  std::pair<PlacedPod, std::size_t> displace(PodSlot slot);
+  void count_images(const NodeInfo& info, std::int64_t sign);
+  std::string dump_node(NodeId id) const;
   void account(NodeInfo& node, const PodInfo& pod, std::int64_t sign);
   void take_gpus(NodeInfo& node, PodSlot slot);
   void release_gpus(NodeInfo& node, PodSlot slot);
   void apply_node(NodeInfo& info, std::shared_ptr<const model::Node> node);
-  void drop_if_empty(NodeInfo& info);
   void touch(NodeInfo& info) { info.generation = ++generation_; }
   void undo(const Undo::Change& change);
 

@@ -49,6 +49,7 @@ struct Decision {
   std::vector<std::string> pending_plugins;
   std::optional<std::string> nominated_node; ///< write to status; "" clears it
   std::vector<PodPtr> victims;               ///< evict these
+  std::vector<PodPtr> denominated;           ///< clear their status.nominatedNodeName
   bool reserved_then_lost = false; ///< Reserve or Permit failed: wake others with AssignedPodDelete
   // always
   Effects effects;

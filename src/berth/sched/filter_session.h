@@ -3,8 +3,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "berth/sched/framework.h"
@@ -36,11 +39,12 @@ class FilterSession {
   /// (rejection).
   Status prepare();
   /// All filters on one node, in order, first failure decides; nominated pods of equal or higher
-  /// priority count.
+  /// priority count. Success leaves `run` meaningless.
   NodeFailure filter(NodeId node);
   std::vector<std::string> reasons(const NodeFailure& failure) const;
+  std::string_view plugin_of(const NodeFailure& failure) const;
 
-  /// What-if around the state's own: tells the Runs.
+  /// What-if around the state's own: tells the Runs, after the state has changed.
   void removed(const PodInfo& pod, NodeId node);
   void added(const PodInfo& pod, NodeId node);
 
@@ -51,17 +55,16 @@ class FilterSession {
   std::vector<ActiveRun>& runs() { return runs_; }
   /// Nodes to look at: all, or PreFilter's set.
   std::span<const NodeId> candidates() const;
-  /// Set when PreFilter narrowed the nodes: what the others failed of.
-  const Status& excluded() const { return excluded_; }
 
-  /// Outcome per node, filled by the cycle before PostFilter. Nodes not listed failed of
-  /// `excluded`.
+  /// Nodes that were looked at and failed, filled by the cycle before PostFilter.
   std::vector<NodeFailure> failures;
-  /// PreFilter rejected the pod: every node failed of this.
-  std::optional<Status> rejected;
+  /// What every other node failed of: PreFilter rejected the pod or narrowed the nodes.
+  std::optional<Status> absent;
+  /// Plugins whose PreFilter rejected the pod or narrowed the nodes.
+  std::vector<std::string> prefilter_plugins;
 
  private:
-  Status narrow(std::vector<std::pair<std::string, std::vector<NodeId>>> sets);
+  Status narrow(std::string_view plugin, std::vector<NodeId> nodes);
   NodeFailure filter_once(NodeId node) const;
 
   const Framework* framework_;
@@ -69,8 +72,8 @@ class FilterSession {
   PodPtr pod_;
   TimePoint now_;
   std::vector<ActiveRun> runs_;
+  std::vector<std::pair<std::uint32_t, const Run*>> filters_; // index in runs_
   std::optional<std::vector<NodeId>> narrowed_;
-  Status excluded_;
 };
 
 } // namespace berth::sched

@@ -93,6 +93,7 @@ struct PostFilterResult {
   Status status;
   std::optional<std::string> nominated_node; ///< "" clears the pod's nomination; none leaves it
   std::vector<PodPtr> victims;               ///< to evict, most important first
+  std::vector<PodPtr> denominated;           ///< lose their nomination to that node
   Effects effects;
 };
 

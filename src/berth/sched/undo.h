@@ -3,13 +3,23 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
+#include <utility>
 
 #include "berth/sched/node_info.h"
 
 namespace berth::sched {
 
 class ClusterState;
+
+/// A pod on a node.
+struct PlacedPod {
+  PodPtr pod;
+  NodeId node;
+  hardware::GpuMask gpus = 0; ///< indices held; 0 where unknown or none
+  bool assumed = false;       ///< decided here, not yet seen bound
+
+  bool operator==(const PlacedPod&) const = default;
+};
 
 /// Guards end in reverse order of their making (as locals do). After rollback the state equals the
 /// state before (ClusterState::dump), except for generations, which only grow.
@@ -29,17 +39,13 @@ class [[nodiscard]] Undo {
 
  private:
   friend class ClusterState;
+
   /// What was done to a pod, enough to reverse it.
   struct Change {
     enum class Kind { Placed, Removed } kind = Kind::Placed;
-    PodPtr pod;
-    NodeId node;
-    hardware::GpuMask gpus = 0;
-    bool assumed = false;
+    PlacedPod placed;
     PodSlot slot;
     std::size_t position = 0; ///< index in the node's list of pods
-    NodeId nomination;        ///< ended by the assume
-    std::size_t nomination_position = 0;
   };
   Undo(ClusterState& state, Change change) : state_(&state), change_(std::move(change)) {}
 

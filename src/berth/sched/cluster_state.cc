@@ -1,0 +1,276 @@
+#include "berth/sched/cluster_state.h"
+
+#include <algorithm>
+
+#include "berth/base/assert.h"
+#include "berth/model/requests.h"
+
+namespace berth::sched {
+
+ClusterState::ClusterState() : resources_(make_resource_names()) {}
+
+namespace {
+
+std::vector<HostPort> host_ports_of(const model::PodSpec& spec) {
+  std::vector<HostPort> ports;
+  const auto collect = [&](const model::Container& container) {
+    for (const auto& port : container.ports) {
+      const int host_port =
+          port.host_port == 0 && spec.host_network ? port.container_port : port.host_port;
+      if (host_port > 0) {
+        ports.push_back({.ip = port.host_ip.empty() ? "0.0.0.0" : port.host_ip,
+                         .protocol = port.protocol.empty() ? "TCP" : port.protocol,
+                         .port = host_port});
+      }
+    }
+  };
+  for (const auto& container : spec.init_containers) {
+    if (container.restart_policy == "Always") {
+      collect(container);
+    }
+  }
+  std::ranges::for_each(spec.containers, collect);
+  std::ranges::sort(ports);
+  return ports;
+}
+
+hardware::GpuMask gpu_annotation(const api::Labels& annotations, std::string_view key) {
+  const auto it = annotations.find(key);
+  return it == annotations.end() ? 0 : hardware::parse_gpu_indices(it->second).value_or(0);
+}
+
+} // namespace
+
+PodPtr ClusterState::describe(std::shared_ptr<const model::Pod> pod) {
+  auto info = std::make_shared<PodInfo>();
+  const auto& spec = pod->spec;
+  info->uid = pod->meta.uid.empty() ? pod->key().to_string() : pod->meta.uid;
+  info->priority = pod->priority();
+  for (const auto& [name, quantity] : model::effective_requests(spec)) {
+    const std::int64_t amount = amount_of(name, quantity);
+    if (amount > 0 && is_counted_resource(name)) {
+      info->requests.emplace_back(resources_.intern(name), amount);
+    }
+  }
+  std::ranges::sort(info->requests);
+  const auto nonzero = model::nonzero_requests(spec);
+  if (const auto it = nonzero.find("cpu"); it != nonzero.end()) {
+    info->nonzero_cpu = it->second.milli_value();
+  }
+  if (const auto it = nonzero.find("memory"); it != nonzero.end()) {
+    info->nonzero_memory = it->second.value();
+  }
+  info->gpus = info->request(kGpu);
+  info->bound_gpus = gpu_annotation(pod->meta.annotations, model::kGpuIndicesAnnotation);
+  info->host_ports = host_ports_of(spec);
+  for (const auto* containers : {&spec.init_containers, &spec.containers}) {
+    for (const auto& container : *containers) {
+      info->images.push_back(normalised_image(container.image));
+    }
+  }
+  info->image_containers = static_cast<std::int64_t>(info->images.size());
+  for (const auto& image : spec.image_volumes) {
+    info->images.push_back(normalised_image(image));
+  }
+  info->pod = std::move(pod);
+  return info;
+}
+
+// ---- nodes
+// ------------------------------------------------------------------------------------------
+
+NodeId ClusterState::intern_node(std::string_view name) {
+  const NodeId id = node_names_.intern(name);
+  if (id.index() == nodes_.size()) {
+    nodes_.emplace_back();
+    nodes_.back().id = id;
+    nominated_.emplace_back();
+  }
+  return id;
+}
+
+NodeId ClusterState::set_node(std::shared_ptr<const model::Node> node) {
+  const NodeId id = intern_node(node->name());
+  NodeInfo& info = nodes_[id.index()];
+  if (!info.node) {
+    order_.push_back(id);
+  }
+  apply_node(info, std::move(node));
+  return id;
+}
+
+void ClusterState::count_images(const NodeInfo& info, std::int64_t sign) {
+  for (const auto& [image, size] : info.images) {
+    auto& count = image_nodes_[image];
+    count += sign;
+    if (count == 0) {
+      image_nodes_.erase(image);
+    }
+  }
+}
+
+void ClusterState::apply_node(NodeInfo& info, std::shared_ptr<const model::Node> node) {
+  count_images(info, -1);
+  info.images.clear();
+  info.allocatable = {};
+  info.allowed_pods = 0;
+  info.platform = nullptr;
+  info.gpus.all = 0;
+  info.gpus.unhealthy = 0;
+  info.node = std::move(node);
+  if (info.node) {
+    for (const auto& [name, quantity] : info.node->allocatable) {
+      if (name == "pods") {
+        info.allowed_pods = quantity.value();
+      } else if (is_counted_resource(name)) {
+        info.allocatable.set(resources_.intern(name), amount_of(name, quantity));
+      }
+    }
+    for (const auto& image : info.node->images) {
+      for (const auto& name : image.names) {
+        info.images.insert_or_assign(name, image.size_bytes);
+      }
+    }
+    info.platform = hardware::Catalogue::builtin().of_node(*info.node);
+    if (info.platform != nullptr) {
+      info.gpus.all =
+          static_cast<hardware::GpuMask>((std::uint64_t{1} << info.platform->gpus.size()) - 1);
+    }
+    info.gpus.unhealthy =
+        gpu_annotation(info.node->meta.annotations, model::kUnhealthyGpusAnnotation) &
+        info.gpus.all;
+    count_images(info, 1);
+  }
+  // Which GPUs are known may have changed: hold again, in order of arrival.
+  info.gpus.held = 0;
+  info.gpus.unplaced = 0;
+  info.gpus.holder.fill(PodSlot());
+  for (const PodSlot slot : info.pods) {
+    take_gpus(info, slot);
+  }
+  touch(info);
+}
+
+void ClusterState::remove_node(std::string_view name) {
+  const auto id = find_node(name);
+  if (!id) {
+    return;
+  }
+  std::erase(order_, *id);
+  apply_node(nodes_[id->index()], nullptr);
+}
+
+std::optional<NodeId> ClusterState::find_node(std::string_view name) const {
+  const auto id = node_names_.find(name);
+  return id && nodes_[id->index()].node ? id : std::nullopt;
+}
+
+std::int64_t ClusterState::nodes_with_image(std::string_view image) const {
+  const auto it = image_nodes_.find(image);
+  return it == image_nodes_.end() ? 0 : it->second;
+}
+
+// ---- accounting
+// -------------------------------------------------------------------------------------
+
+namespace {
+
+/// Keeps `list` the sorted set of nodes whose count is above zero.
+void count_membership(std::vector<NodeId>& list, NodeId node, std::int64_t& count,
+                      std::int64_t delta) {
+  const bool before = count > 0;
+  count += delta;
+  const bool after = count > 0;
+  const auto it = std::ranges::lower_bound(list, node);
+  if (!before && after) {
+    list.insert(it, node);
+  } else if (before && !after) {
+    list.erase(it);
+  }
+}
+
+} // namespace
+
+void ClusterState::account(NodeInfo& node, const PodInfo& pod, std::int64_t sign) {
+  for (const auto& [resource, amount] : pod.requests) {
+    node.requested.add(resource, sign * amount);
+  }
+  node.nonzero_cpu += sign * pod.nonzero_cpu;
+  node.nonzero_memory += sign * pod.nonzero_memory;
+  for (const auto& port : pod.host_ports) {
+    const auto it = std::ranges::lower_bound(node.used_ports, port);
+    if (sign > 0) {
+      node.used_ports.insert(it, port);
+    } else {
+      node.used_ports.erase(it);
+    }
+  }
+  if (pod.has_affinity()) {
+    count_membership(with_affinity_, node.id, node.pods_with_affinity, sign);
+  }
+  if (pod.has_required_anti_affinity()) {
+    count_membership(with_anti_affinity_, node.id, node.pods_with_required_anti_affinity, sign);
+  }
+  touch(node);
+}
+
+void ClusterState::take_gpus(NodeInfo& node, PodSlot slot) {
+  const PlacedPod& placed = pods_[slot.index()];
+  hardware::GpuMask known = placed.gpus & node.gpus.all & ~node.gpus.held;
+  node.gpus.held |= known;
+  for (hardware::GpuMask rest = known; rest != 0; rest &= rest - 1) {
+    node.gpus.holder[static_cast<std::size_t>(__builtin_ctz(rest))] = slot;
+  }
+  node.gpus.unplaced += std::max<std::int64_t>(0, placed.pod->gpus - __builtin_popcount(known));
+}
+
+void ClusterState::release_gpus(NodeInfo& node, PodSlot slot) {
+  const PlacedPod& placed = pods_[slot.index()];
+  int known = 0;
+  for (hardware::GpuMask rest = placed.gpus & node.gpus.held; rest != 0; rest &= rest - 1) {
+    const auto index = static_cast<std::size_t>(__builtin_ctz(rest));
+    if (node.gpus.holder[index] == slot) {
+      node.gpus.holder[index] = PodSlot();
+      node.gpus.held &= ~(hardware::GpuMask{1} << index);
+      ++known;
+    }
+  }
+  node.gpus.unplaced -= std::max<std::int64_t>(0, placed.pod->gpus - known);
+}
+
+PodSlot ClusterState::place(PlacedPod placed, std::size_t position) {
+  PodSlot slot(static_cast<std::uint32_t>(pods_.size()));
+  if (free_slots_.empty()) {
+    pods_.emplace_back();
+  } else {
+    slot = free_slots_.back();
+    free_slots_.pop_back();
+  }
+  NodeInfo& node = nodes_[placed.node.index()];
+  const bool inserted = by_uid_.emplace(placed.pod->uid, slot).second;
+  BERTH_ASSERT(inserted, "pod is placed already: " + placed.pod->uid);
+  assumed_ += placed.assumed ? 1 : 0;
+  pods_[slot.index()] = std::move(placed);
+  position = std::min(position, node.pods.size());
+  node.pods.insert(node.pods.begin() + static_cast<std::ptrdiff_t>(position), slot);
+  account(node, *pods_[slot.index()].pod, 1);
+  take_gpus(node, slot);
+  return slot;
+}
+
+std::pair<PlacedPod, std::size_t> ClusterState::displace(PodSlot slot) {
+  NodeInfo& node = nodes_[pods_[slot.index()].node.index()];
+  release_gpus(node, slot);
+  const auto it = std::ranges::find(node.pods, slot);
+  const auto position = static_cast<std::size_t>(it - node.pods.begin());
+  node.pods.erase(it);
+  PlacedPod placed = std::move(pods_[slot.index()]);
+  pods_[slot.index()] = {};
+  account(node, *placed.pod, -1);
+  assumed_ -= placed.assumed ? 1 : 0;
+  by_uid_.erase(placed.pod->uid);
+  free_slots_.push_back(slot);
+  return {std::move(placed), position};
+}
+
+} // namespace berth::sched

@@ -1,0 +1,181 @@
+// ClusterState: pods coming, going, assumed, nominated; what-if and its reversal.
+#include "berth/sched/cluster_state.h"
+
+#include <algorithm>
+
+#include "berth/base/assert.h"
+
+namespace berth::sched {
+namespace {
+
+constexpr std::size_t kAtEnd = SIZE_MAX;
+
+} // namespace
+
+void ClusterState::set_pod(const PodPtr& pod) {
+  if (pod->pod->terminal()) {
+    remove_pod(pod->uid);
+    return;
+  }
+  if (pod->pod->spec.node_name.empty()) {
+    return;
+  }
+  const NodeId node = intern_node(pod->pod->spec.node_name);
+  clear_nomination(pod->uid);
+  PlacedPod placed{.pod = pod, .node = node, .gpus = pod->bound_gpus, .assumed = false};
+  std::size_t position = kAtEnd;
+  if (const auto it = by_uid_.find(pod->uid); it != by_uid_.end()) {
+    const auto [before, before_position] = displace(it->second);
+    if (before.node == node) {
+      position = before_position;
+      placed.gpus = placed.gpus == 0 ? before.gpus : placed.gpus;
+    }
+  }
+  place(std::move(placed), position);
+}
+
+void ClusterState::remove_pod(std::string_view uid) {
+  clear_nomination(uid);
+  if (const auto it = by_uid_.find(std::string(uid)); it != by_uid_.end()) {
+    displace(it->second);
+  }
+}
+
+void ClusterState::assume(const PodPtr& pod, NodeId node, hardware::GpuMask gpus) {
+  try_assume(pod, node, gpus).commit();
+  clear_nomination(pod->uid);
+}
+
+void ClusterState::forget(std::string_view uid) {
+  const auto it = by_uid_.find(std::string(uid));
+  if (it != by_uid_.end() && placed(it->second).assumed) {
+    displace(it->second);
+  }
+}
+
+void ClusterState::hold_gpus(std::string_view uid, hardware::GpuMask gpus) {
+  const auto it = by_uid_.find(std::string(uid));
+  BERTH_ASSERT(it != by_uid_.end(), "pod is not placed: " + std::string(uid));
+  PlacedPod& placed = pods_[it->second.index()];
+  NodeInfo& node = nodes_[placed.node.index()];
+  release_gpus(node, it->second);
+  BERTH_ASSERT((gpus & node.gpus.held) == 0,
+               "gpus are held by another pod: " +
+                   hardware::format_gpu_indices(gpus & node.gpus.held));
+  placed.gpus = gpus;
+  take_gpus(node, it->second);
+  touch(node);
+}
+
+// ---- nominations
+// ------------------------------------------------------------------------------------
+
+void ClusterState::nominate(const PodPtr& pod, std::string_view node_name) {
+  clear_nomination(pod->uid);
+  const NodeId node = intern_node(node_name);
+  nominated_[node.index()].push_back(pod);
+  ++nodes_[node.index()].nominated;
+  nominations_.emplace(pod->uid, node);
+}
+
+void ClusterState::clear_nomination(std::string_view uid) {
+  if (nominations_.empty()) {
+    return;
+  }
+  const auto it = nominations_.find(std::string(uid));
+  if (it == nominations_.end()) {
+    return;
+  }
+  const NodeId node = it->second;
+  std::erase_if(nominated_[node.index()], [&](const PodPtr& pod) { return pod->uid == uid; });
+  --nodes_[node.index()].nominated;
+  nominations_.erase(it);
+}
+
+std::span<const PodPtr> ClusterState::nominated_to(NodeId node) const {
+  return nominated_[node.index()];
+}
+
+std::string_view ClusterState::nominated_node(std::string_view uid) const {
+  const auto it = nominations_.find(std::string(uid));
+  return it == nominations_.end() ? std::string_view() : node_name(it->second);
+}
+
+// ---- what if
+// ----------------------------------------------------------------------------------------
+
+Undo ClusterState::try_assume(const PodPtr& pod, NodeId node, hardware::GpuMask gpus) {
+  const PodSlot slot = place({.pod = pod, .node = node, .gpus = gpus, .assumed = true}, kAtEnd);
+  return {*this, {.kind = Undo::Change::Kind::Placed, .placed = placed(slot), .slot = slot}};
+}
+
+Undo ClusterState::try_remove(std::string_view uid) {
+  const auto it = by_uid_.find(std::string(uid));
+  BERTH_ASSERT(it != by_uid_.end(), "pod is not placed: " + std::string(uid));
+  const PodSlot slot = it->second;
+  auto [before, position] = displace(slot);
+  return {*this,
+          {.kind = Undo::Change::Kind::Removed,
+           .placed = std::move(before),
+           .slot = slot,
+           .position = position}};
+}
+
+void ClusterState::undo(const Undo::Change& change) {
+  switch (change.kind) {
+  case Undo::Change::Kind::Placed:
+    displace(change.slot);
+    break;
+  case Undo::Change::Kind::Removed: {
+    const PodSlot slot = place(change.placed, change.position);
+    BERTH_ASSERT(slot == change.slot, "what-if guards ended out of order");
+    break;
+  }
+  }
+}
+
+// ---- budgets, namespaces, lookups
+// -------------------------------------------------------------------
+
+void ClusterState::set_budget(std::shared_ptr<const DisruptionBudget> budget) {
+  const api::Key key = budget->key;
+  budgets_.insert_or_assign(key, std::move(budget));
+}
+
+void ClusterState::remove_budget(const api::Key& key) {
+  budgets_.erase(key);
+}
+
+void ClusterState::set_namespace(std::string_view name, const api::Labels& labels) {
+  namespaces_.insert_or_assign(std::string(name), labels);
+}
+
+void ClusterState::remove_namespace(std::string_view name) {
+  if (const auto it = namespaces_.find(name); it != namespaces_.end()) {
+    namespaces_.erase(it);
+  }
+}
+
+const api::Labels& ClusterState::namespace_labels(std::string_view name) const {
+  static const api::Labels kNone;
+  const auto it = namespaces_.find(name);
+  return it == namespaces_.end() ? kNone : it->second;
+}
+
+const PlacedPod* ClusterState::find_pod(std::string_view uid) const {
+  const auto it = by_uid_.find(std::string(uid));
+  return it == by_uid_.end() ? nullptr : &placed(it->second);
+}
+
+std::vector<const PlacedPod*> ClusterState::placed_pods() const {
+  std::vector<const PlacedPod*> all;
+  all.reserve(by_uid_.size());
+  for (const auto& [uid, slot] : by_uid_) {
+    all.push_back(&placed(slot));
+  }
+  std::ranges::sort(all, {},
+                    [](const PlacedPod* placed) -> const std::string& { return placed->pod->uid; });
+  return all;
+}
+
+} // namespace berth::sched

@@ -1,0 +1,344 @@
+#include "berth/sched/cycle.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "berth/base/assert.h"
+#include "berth/sched/filter_session.h"
+#include "berth/sched/message.h"
+#include "berth/sched/scoring.h"
+
+namespace berth::sched {
+namespace {
+
+constexpr Duration kMaxPermitWait = Duration::minutes(15);
+
+Decision error_decision(std::string message) {
+  Decision decision;
+  decision.outcome = Outcome::Error;
+  decision.message = std::move(message);
+  return decision;
+}
+
+std::string fault_text(std::string_view point, const Status& status) {
+  return fmt::format("running {} plugin \"{}\": {}", point, status.plugin, status.message());
+}
+
+/// An empty cluster: only a node can help, so the pod waits for whatever plugins wait for nodes.
+Decision no_nodes(const Framework& framework) {
+  Decision decision;
+  decision.message = kNoNodesMessage;
+  for (const auto& entry : framework.entries()) {
+    const bool waits_for_nodes =
+        std::ranges::any_of(entry.events, [](const EventInterest& interest) {
+          return interest.resource == EventResource::Node && (interest.action & actions::kAdd) != 0;
+        });
+    if (waits_for_nodes) {
+      decision.unschedulable_plugins.emplace_back(entry.plugin->name());
+    }
+  }
+  std::ranges::sort(decision.unschedulable_plugins);
+  return decision;
+}
+
+/// The node the pod was nominated to, if it can take it: then no other is looked at.
+std::optional<NodeId> fitting_nomination(FilterSession& session) {
+  std::string_view name = session.state().nominated_node(session.pod()->uid);
+  if (name.empty()) {
+    name = session.pod()->pod->status.nominated_node_name;
+  }
+  const auto node = name.empty() ? std::nullopt : session.state().find_node(name);
+  const auto candidates = session.candidates();
+  if (!node || std::ranges::find(candidates, *node) == candidates.end()) {
+    return std::nullopt;
+  }
+  return session.filter(*node).verdict.ok() ? node : std::nullopt;
+}
+
+std::vector<NodeId> find_feasible(FilterSession& session) {
+  if (const auto nominated = fitting_nomination(session)) {
+    return {*nominated};
+  }
+  std::vector<NodeId> feasible;
+  const auto candidates = session.candidates();
+  feasible.reserve(candidates.size());
+  for (const NodeId node : candidates) {
+    if (const NodeFailure failure = session.filter(node); failure.verdict.ok()) {
+      feasible.push_back(node);
+    } else {
+      session.failures.push_back(failure);
+      if (failure.verdict.code == StatusCode::Error) {
+        break;
+      }
+    }
+  }
+  return feasible;
+}
+
+/// Reason -> nodes. Failures of one Run with one verdict share their reasons, so text is made once
+/// a verdict.
+ReasonHistogram histogram_of(FilterSession& session) {
+  ReasonHistogram histogram;
+  std::vector<NodeFailure> sorted = session.failures;
+  const auto key = [](const NodeFailure& failure) {
+    return std::pair(failure.run, failure.verdict);
+  };
+  std::ranges::stable_sort(sorted, {}, key);
+  for (auto it = sorted.begin(); it != sorted.end();) {
+    const auto end = std::find_if(it, sorted.end(),
+                                  [&](const NodeFailure& other) { return key(other) != key(*it); });
+    for (std::string& reason : session.reasons(*it)) {
+      histogram[std::move(reason)] += end - it;
+    }
+    it = end;
+  }
+  const auto others =
+      static_cast<std::int64_t>(session.state().nodes().size() - session.failures.size());
+  if (session.absent && others > 0) {
+    for (const std::string& reason : session.absent->reasons) {
+      histogram[reason] += others;
+    }
+  }
+  return histogram;
+}
+
+/// PostFilter plugins in order (spec 1.3); the last nominating result is kept, reasons add up.
+PostFilterResult run_post_filters(const Framework& framework, FilterSession& session) {
+  PostFilterResult kept;
+  std::vector<std::string> reasons;
+  for (const auto& entry : framework.entries()) {
+    if (!entry.has(Point::PostFilter)) {
+      continue;
+    }
+    PostFilterResult result = entry.plugin->post_filter(session);
+    result.status.plugin = entry.plugin->name();
+    const StatusCode code = result.status.code;
+    kept.effects.merge(std::move(result.effects));
+    if (code == StatusCode::Success || code == StatusCode::Unresolvable ||
+        code == StatusCode::Error) {
+      result.effects = std::move(kept.effects);
+      return result;
+    }
+    reasons.insert(reasons.end(), result.status.reasons.begin(), result.status.reasons.end());
+    if (result.nominated_node) {
+      kept.nominated_node = std::move(result.nominated_node);
+    }
+  }
+  kept.status = {.code = StatusCode::Unschedulable, .reasons = std::move(reasons), .plugin = {}};
+  return kept;
+}
+
+void name_rejecting_plugins(FilterSession& session, Decision& decision) {
+  std::set<std::string> unschedulable(session.prefilter_plugins.begin(),
+                                      session.prefilter_plugins.end());
+  std::set<std::string> pending;
+  std::vector<std::uint8_t> seen(session.runs().size(), 0);
+  for (const NodeFailure& failure : session.failures) {
+    const std::uint8_t bit = failure.verdict.code == StatusCode::Pending ? 2 : 1;
+    if ((seen[failure.run] & bit) == 0) {
+      seen[failure.run] |= bit;
+      (bit == 2 ? pending : unschedulable).emplace(session.plugin_of(failure));
+    }
+  }
+  if (session.absent && session.absent->code == StatusCode::Pending) {
+    unschedulable.erase(session.absent->plugin);
+    pending.insert(session.absent->plugin);
+  }
+  decision.unschedulable_plugins.assign(unschedulable.begin(), unschedulable.end());
+  decision.pending_plugins.assign(pending.begin(), pending.end());
+}
+
+Decision unschedulable_decision(const Framework& framework, FilterSession& session,
+                                bool rejected_at_once) {
+  Decision decision;
+  name_rejecting_plugins(session, decision);
+  PostFilterResult post = run_post_filters(framework, session);
+  if (post.status.code == StatusCode::Error) {
+    decision.outcome = Outcome::Error;
+  }
+  const auto nodes = static_cast<std::int64_t>(session.state().nodes().size());
+  decision.message = failed_scheduling_message(
+      nodes, rejected_at_once ? session.absent->message() : "",
+      rejected_at_once ? ReasonHistogram() : histogram_of(session), post.status.message());
+  decision.victims = std::move(post.victims);
+  decision.denominated = std::move(post.denominated);
+  decision.effects = std::move(post.effects);
+  ClusterState& state = session.state();
+  for (const PodPtr& other : decision.denominated) {
+    state.clear_nomination(other->uid);
+  }
+  if (post.nominated_node && !post.nominated_node->empty()) {
+    state.nominate(session.pod(), *post.nominated_node);
+  } else if (post.nominated_node) {
+    state.clear_nomination(session.pod()->uid);
+  }
+  decision.nominated_node = std::move(post.nominated_node);
+  return decision;
+}
+
+/// The message of a pod that Reserve or Permit turned away on its node.
+Decision turned_away(const Status& status) {
+  Decision decision;
+  decision.reserved_then_lost = true;
+  if (!status.rejected()) {
+    decision.outcome = Outcome::Error;
+    decision.message = status.message();
+    return decision;
+  }
+  ReasonHistogram histogram;
+  for (const std::string& reason : status.reasons) {
+    ++histogram[reason];
+  }
+  decision.message = failed_scheduling_message(1, "", histogram, "");
+  (status.code == StatusCode::Pending ? decision.pending_plugins : decision.unschedulable_plugins)
+      .push_back(status.plugin);
+  return decision;
+}
+
+Status run_reserve(FilterSession& session, Reservation& reservation) {
+  for (ActiveRun& active : session.runs()) {
+    if (active.reserves) {
+      if (Status status = active.run->reserve(session.state(), reservation); !status.ok()) {
+        status.plugin = session.framework().entries()[active.entry].plugin->name();
+        return status;
+      }
+    }
+  }
+  return Status::success();
+}
+
+Status run_permit(const Framework& framework, const PodPtr& pod, const ClusterState& state,
+                  Decision& decision) {
+  for (const auto& entry : framework.entries()) {
+    if (!entry.has(Point::Permit)) {
+      continue;
+    }
+    PermitResult result = entry.plugin->permit(pod, decision.node, state);
+    decision.effects.merge(std::move(result.effects));
+    if (result.status.code == StatusCode::Wait) {
+      decision.waits.emplace(entry.plugin->name(), std::min(result.timeout, kMaxPermitWait));
+    } else if (!result.status.ok()) {
+      result.status.plugin = entry.plugin->name();
+      return std::move(result.status);
+    }
+  }
+  return Status::success();
+}
+
+/// Assume, Reserve, Permit. On failure everything is taken back.
+Decision place_on(Framework& framework, FilterSession& session, NodeId node) {
+  ClusterState& state = session.state();
+  const PodPtr& pod = session.pod();
+  auto assumed = state.try_assume(pod, node);
+  Decision decision;
+  decision.node = node;
+  decision.node_name = state.node_name(node);
+  Reservation reservation{.node = node, .gpus = 0, .annotations = {}};
+  Status status = run_reserve(session, reservation);
+  if (status.ok()) {
+    if (reservation.gpus != 0) {
+      state.hold_gpus(pod->uid, reservation.gpus);
+      reservation.annotations.insert_or_assign(std::string(model::kGpuIndicesAnnotation),
+                                               hardware::format_gpu_indices(reservation.gpus));
+    }
+    decision.gpus = reservation.gpus;
+    decision.annotations = std::move(reservation.annotations);
+    status = run_permit(framework, pod, state, decision);
+  }
+  if (!status.ok()) {
+    Effects effects = std::move(decision.effects);
+    effects.merge(framework.unreserve(pod, node, state));
+    decision = turned_away(status);
+    decision.effects = std::move(effects);
+    return decision;
+  }
+  assumed.commit();
+  state.clear_nomination(pod->uid);
+  decision.outcome = decision.waits.empty() ? Outcome::Scheduled : Outcome::Waiting;
+  return decision;
+}
+
+/// The table's verdict part; scores are added by score_nodes.
+std::unique_ptr<DecisionTable> make_table(FilterSession& session,
+                                          std::span<const NodeId> feasible) {
+  auto table = std::make_unique<DecisionTable>();
+  std::vector<const NodeFailure*> failed(session.state().node_slots(), nullptr);
+  std::vector<bool> fits(session.state().node_slots(), false);
+  for (const NodeFailure& failure : session.failures) {
+    failed[failure.node.index()] = &failure;
+  }
+  for (const NodeId node : feasible) {
+    fits[node.index()] = true;
+  }
+  for (const NodeId node : session.state().nodes()) {
+    DecisionTable::NodeRow row;
+    row.node = node;
+    if (const NodeFailure* failure = failed[node.index()]) {
+      row.status = {.code = failure->verdict.code,
+                    .reasons = session.reasons(*failure),
+                    .plugin = std::string(session.plugin_of(*failure))};
+    } else if (!fits[node.index()]) {
+      row.status = session.absent.value_or(Status::of(
+          StatusCode::Unresolvable, "not looked at: the pod was nominated to another node"));
+    }
+    table->rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+Decision decide(Framework& framework, FilterSession& session, const CycleOptions& options) {
+  if (Status status = session.prepare(); !status.ok()) {
+    if (!status.rejected()) {
+      return error_decision(fault_text("PreFilter", status));
+    }
+    auto table = options.explain == Explain::Table ? make_table(session, {}) : nullptr;
+    Decision decision = unschedulable_decision(framework, session, true);
+    decision.table = std::move(table);
+    return decision;
+  }
+  const std::vector<NodeId> feasible = find_feasible(session);
+  if (!session.failures.empty() && session.failures.back().verdict.code == StatusCode::Error) {
+    const NodeFailure& fault = session.failures.back();
+    return error_decision(fault_text("Filter", {.code = StatusCode::Error,
+                                                .reasons = session.reasons(fault),
+                                                .plugin = std::string(session.plugin_of(fault))}));
+  }
+  auto table = options.explain == Explain::Table ? make_table(session, feasible) : nullptr;
+  Decision decision;
+  if (feasible.empty()) {
+    decision = unschedulable_decision(framework, session, false);
+  } else {
+    auto best =
+        choose_node(session, feasible,
+                    {.tie_break = options.tie_break, .rng = options.rng, .table = table.get()});
+    if (!best) {
+      return error_decision(best.error().message);
+    }
+    decision = place_on(framework, session, *best);
+  }
+  decision.feasible_nodes = static_cast<std::int64_t>(feasible.size());
+  decision.table = std::move(table);
+  return decision;
+}
+
+} // namespace
+
+Decision schedule_one(Framework& framework, ClusterState& state, const PodPtr& pod,
+                      const CycleOptions& options) {
+  BERTH_ASSERT(state.find_pod(pod->uid) == nullptr, "pod is placed already: " + pod->uid);
+  if (state.nodes().empty()) {
+    return no_nodes(framework);
+  }
+  FilterSession session(framework, state, pod, options.now);
+  return decide(framework, session, options);
+}
+
+Effects undo_decision(Framework& framework, ClusterState& state, const PodPtr& pod, NodeId node) {
+  Effects effects = framework.unreserve(pod, node, state);
+  state.forget(pod->uid);
+  return effects;
+}
+
+} // namespace berth::sched

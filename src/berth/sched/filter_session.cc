@@ -1,0 +1,140 @@
+#include "berth/sched/filter_session.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace berth::sched {
+
+FilterSession::FilterSession(const Framework& framework, ClusterState& state, PodPtr pod,
+                             TimePoint now)
+    : framework_(&framework), state_(&state), pod_(std::move(pod)), now_(now) {}
+
+std::span<const NodeId> FilterSession::candidates() const {
+  return narrowed_ ? std::span<const NodeId>(*narrowed_) : state_->nodes();
+}
+
+Status FilterSession::prepare() {
+  Status verdict;
+  const auto& entries = framework_->entries();
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const auto& entry = entries[i];
+    if (!entry.has(Point::Filter) && !entry.has(Point::Score) && !entry.has(Point::Reserve)) {
+      continue;
+    }
+    Prepared prepared = entry.plugin->prepare(pod_, *state_);
+    const StatusCode code = prepared.status.code;
+    prepared.status.plugin = entry.plugin->name();
+    if (prepared.run != nullptr) {
+      runs_.push_back({.entry = i,
+                       .run = std::move(prepared.run),
+                       .filters = entry.has(Point::Filter) && code != StatusCode::Skip,
+                       .scores = entry.has(Point::Score),
+                       .reserves = entry.has(Point::Reserve)});
+      if (runs_.back().filters) {
+        filters_.emplace_back(static_cast<std::uint32_t>(runs_.size() - 1), runs_.back().run.get());
+      }
+    }
+    if (code == StatusCode::Unresolvable || code == StatusCode::Error) {
+      verdict = std::move(prepared.status);
+      break;
+    }
+    if (is_rejected(code)) {
+      verdict = std::move(prepared.status);
+    }
+    if (prepared.nodes) {
+      if (Status narrowed = narrow(entry.plugin->name(), std::move(*prepared.nodes));
+          !narrowed.ok()) {
+        return narrowed;
+      }
+    }
+  }
+  if (verdict.rejected()) {
+    absent = verdict;
+    prefilter_plugins = {verdict.plugin};
+  }
+  return verdict;
+}
+
+Status FilterSession::narrow(std::string_view plugin, std::vector<NodeId> nodes) {
+  prefilter_plugins.emplace_back(plugin);
+  std::ranges::sort(prefilter_plugins);
+  const bool had_nodes = !nodes.empty() && (!narrowed_ || !narrowed_->empty());
+  if (narrowed_) {
+    std::vector<NodeId> both;
+    std::ranges::set_intersection(*narrowed_, nodes, std::back_inserter(both));
+    nodes = std::move(both);
+  }
+  narrowed_ = std::move(nodes);
+  if (narrowed_->empty() && had_nodes) {
+    absent = Status::of(StatusCode::Unresolvable,
+                        fmt::format("node(s) didn't satisfy plugin(s) [{}] simultaneously",
+                                    fmt::join(prefilter_plugins, " ")));
+    return *absent;
+  }
+  absent = Status::of(StatusCode::Unresolvable, fmt::format("node(s) didn't satisfy plugin(s) [{}]",
+                                                            fmt::join(prefilter_plugins, " ")));
+  return Status::success();
+}
+
+NodeFailure FilterSession::filter_once(NodeId node) const {
+  for (const auto& [index, run] : filters_) {
+    if (const Verdict verdict = run->filter(node); !verdict.ok()) {
+      return {.node = node, .run = index, .verdict = verdict};
+    }
+  }
+  return {.node = node, .run = 0, .verdict = Verdict::feasible()};
+}
+
+NodeFailure FilterSession::filter(NodeId node) {
+  if (state_->node(node).nominated == 0) {
+    return filter_once(node);
+  }
+  std::vector<Undo> guests;
+  std::vector<PodPtr> pods;
+  for (const PodPtr& other : state_->nominated_to(node)) {
+    if (other->priority >= pod_->priority && other->uid != pod_->uid &&
+        state_->find_pod(other->uid) == nullptr) {
+      pods.push_back(other);
+    }
+  }
+  for (const PodPtr& other : pods) {
+    guests.push_back(state_->try_assume(other, node));
+    added(*other, node);
+  }
+  if (!pods.empty()) {
+    const NodeFailure crowded = filter_once(node);
+    for (; !pods.empty(); pods.pop_back()) {
+      guests.pop_back();
+      removed(*pods.back(), node);
+    }
+    if (!crowded.verdict.ok()) {
+      return crowded;
+    }
+  }
+  return filter_once(node);
+}
+
+std::vector<std::string> FilterSession::reasons(const NodeFailure& failure) const {
+  return runs_[failure.run].run->reasons(failure.node, failure.verdict);
+}
+
+std::string_view FilterSession::plugin_of(const NodeFailure& failure) const {
+  return framework_->entries()[runs_[failure.run].entry].plugin->name();
+}
+
+void FilterSession::removed(const PodInfo& pod, NodeId node) {
+  for (const auto& [index, run] : filters_) {
+    runs_[index].run->remove_pod(pod, node);
+  }
+}
+
+void FilterSession::added(const PodInfo& pod, NodeId node) {
+  for (const auto& [index, run] : filters_) {
+    runs_[index].run->add_pod(pod, node);
+  }
+}
+
+} // namespace berth::sched

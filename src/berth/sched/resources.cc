@@ -1,0 +1,41 @@
+#include "berth/sched/resources.h"
+
+#include <algorithm>
+
+namespace berth::sched {
+namespace {
+
+std::int64_t saturating_add(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  if (__builtin_add_overflow(a, b, &sum)) {
+    return b > 0 ? INT64_MAX : INT64_MIN;
+  }
+  return sum;
+}
+
+} // namespace
+
+void Resources::add(ResourceId id, std::int64_t amount) {
+  set(id, saturating_add(get(id), amount));
+}
+
+void Resources::set(ResourceId id, std::int64_t amount) {
+  if (id.index() < kInlineResources) {
+    inline_[id.index()] = amount;
+    return;
+  }
+  const auto it =
+      std::ranges::lower_bound(others_, id, {}, &std::pair<ResourceId, std::int64_t>::first);
+  const bool present = it != others_.end() && it->first == id;
+  if (amount == 0) {
+    if (present) {
+      others_.erase(it);
+    }
+  } else if (present) {
+    it->second = amount;
+  } else {
+    others_.insert(it, {id, amount});
+  }
+}
+
+} // namespace berth::sched
