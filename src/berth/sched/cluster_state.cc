@@ -99,21 +99,38 @@ NodeId ClusterState::set_node(std::shared_ptr<const model::Node> node) {
   return id;
 }
 
-void ClusterState::count_images(const NodeInfo& info, std::int64_t sign) {
-  for (const auto& [image, size] : info.images) {
-    auto& count = image_nodes_[image];
-    count += sign;
-    if (count == 0) {
-      image_nodes_.erase(image);
+void ClusterState::drop_images(NodeInfo& info) {
+  for (const ImageId id : info.images) {
+    --images_[id.index()].nodes;
+  }
+  info.images.clear();
+}
+
+void ClusterState::take_images(NodeInfo& info) {
+  for (const auto& image : info.node->images) {
+    for (const auto& name : image.names) {
+      const ImageId id = image_names_.intern(name);
+      if (id.index() == images_.size()) {
+        images_.push_back({.id = id, .size = 0, .nodes = 0});
+      }
+      if (std::ranges::find(info.images, id) == info.images.end()) {
+        Image& known = images_[id.index()];
+        known.size = known.nodes == 0 ? image.size_bytes : known.size;
+        ++known.nodes;
+        info.images.push_back(id);
+      }
     }
   }
+  std::ranges::sort(info.images);
 }
 
 void ClusterState::apply_node(NodeInfo& info, std::shared_ptr<const model::Node> node) {
-  count_images(info, -1);
-  info.images.clear();
+  drop_images(info);
   info.allocatable = {};
   info.allowed_pods = 0;
+  info.unschedulable = false;
+  info.hard_taints = 0;
+  info.soft_taints = 0;
   info.platform = nullptr;
   info.gpus.all = 0;
   info.gpus.unhealthy = 0;
@@ -126,10 +143,10 @@ void ClusterState::apply_node(NodeInfo& info, std::shared_ptr<const model::Node>
         info.allocatable.set(resources_.intern(name), amount_of(name, quantity));
       }
     }
-    for (const auto& image : info.node->images) {
-      for (const auto& name : image.names) {
-        info.images.insert_or_assign(name, image.size_bytes);
-      }
+    take_images(info);
+    info.unschedulable = info.node->unschedulable;
+    for (const auto& taint : info.node->taints) {
+      ++(taint.effect == "PreferNoSchedule" ? info.soft_taints : info.hard_taints);
     }
     info.platform = hardware::Catalogue::builtin().of_node(*info.node);
     if (info.platform != nullptr) {
@@ -139,7 +156,6 @@ void ClusterState::apply_node(NodeInfo& info, std::shared_ptr<const model::Node>
     info.gpus.unhealthy =
         gpu_annotation(info.node->meta.annotations, model::kUnhealthyGpusAnnotation) &
         info.gpus.all;
-    count_images(info, 1);
   }
   // Which GPUs are known may have changed: hold again, in order of arrival.
   info.gpus.held = 0;
@@ -165,9 +181,9 @@ std::optional<NodeId> ClusterState::find_node(std::string_view name) const {
   return id && nodes_[id->index()].node ? id : std::nullopt;
 }
 
-std::int64_t ClusterState::nodes_with_image(std::string_view image) const {
-  const auto it = image_nodes_.find(image);
-  return it == image_nodes_.end() ? 0 : it->second;
+std::optional<ClusterState::Image> ClusterState::find_image(std::string_view reference) const {
+  const auto id = image_names_.find(reference);
+  return id && images_[id->index()].nodes > 0 ? std::optional(images_[id->index()]) : std::nullopt;
 }
 
 // ---- accounting

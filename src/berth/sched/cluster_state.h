@@ -96,8 +96,14 @@ class ClusterState {
   /// Nodes that hold pods with (anti-)affinity terms, by id.
   std::span<const NodeId> nodes_with_affinity() const { return with_affinity_; }
   std::span<const NodeId> nodes_with_required_anti_affinity() const { return with_anti_affinity_; }
-  /// Nodes that have the (normalised) image.
-  std::int64_t nodes_with_image(std::string_view image) const;
+  /// An image some node has: its size as first reported and on how many nodes it is.
+  struct Image {
+    ImageId id;
+    std::int64_t size = 0;
+    std::int64_t nodes = 0;
+  };
+  /// By normalised reference; none if no node has it.
+  std::optional<Image> find_image(std::string_view reference) const;
   std::uint64_t generation() const { return generation_; }
 
   /// Every observable field, as text, in one order: two states are equal iff their texts are. For
@@ -109,7 +115,8 @@ class ClusterState {
   NodeId intern_node(std::string_view name);
   PodSlot place(PlacedPod placed, std::size_t position);
   std::pair<PlacedPod, std::size_t> displace(PodSlot slot);
-  void count_images(const NodeInfo& info, std::int64_t sign);
+  void take_images(NodeInfo& info);
+  void drop_images(NodeInfo& info);
   std::string dump_node(NodeId id) const;
   void account(NodeInfo& node, const PodInfo& pod, std::int64_t sign);
   void take_gpus(NodeInfo& node, PodSlot slot);
@@ -131,7 +138,8 @@ class ClusterState {
   std::map<std::string, api::Labels, std::less<>> namespaces_;
   std::vector<NodeId> with_affinity_;
   std::vector<NodeId> with_anti_affinity_;
-  std::map<std::string, std::int64_t, std::less<>> image_nodes_;
+  Interner<ImageId> image_names_;
+  std::vector<Image> images_; // by ImageId
   std::size_t assumed_ = 0;
   std::uint64_t generation_ = 0;
 };

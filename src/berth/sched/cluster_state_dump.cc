@@ -42,8 +42,8 @@ std::string ClusterState::dump_node(NodeId id) const {
   for (const auto& port : info.used_ports) {
     fmt::format_to(to, " port={}/{}/{}", port.ip, port.protocol, port.port);
   }
-  for (const auto& [image, size] : info.images) {
-    fmt::format_to(to, " image={}:{}", image, size);
+  for (const ImageId image : info.images) {
+    fmt::format_to(to, " image={}", image_names_.name(image));
   }
   for (const PodSlot slot : info.pods) {
     const PlacedPod& pod = placed(slot);
@@ -77,8 +77,9 @@ std::string ClusterState::dump() const {
   for (const NodeId id : with_anti_affinity_) {
     fmt::format_to(to, "anti-affinity {}\n", node_name(id));
   }
-  for (const auto& [image, count] : image_nodes_) {
-    fmt::format_to(to, "image {} on {}\n", image, count);
+  for (const Image& image : images_) {
+    fmt::format_to(to, "image {} of {} on {}\n", image_names_.name(image.id), image.size,
+                   image.nodes);
   }
   for (const auto& [key, budget] : budgets_) {
     fmt::format_to(to, "budget {} {}\n", key.to_string(), static_cast<const void*>(budget.get()));

@@ -61,7 +61,7 @@ struct Profile {
 };
 
 /// Kubernetes' default plugins and weights, as far as this room has them (spec 2.1).
-Profile default_profile();
+Profile default_profile(KubernetesVersion version = {});
 
 /// Owns the plugins of one profile. Not copyable. Exactly one plugin sorts the queue (the first
 /// that can).

@@ -19,6 +19,9 @@ using PodSlot = Id<struct PodSlotTag>;
 /// Interned by resource name. The four below are always the same.
 using ResourceId = Id<struct ResourceTag>;
 
+/// Interned by (normalised) image reference.
+using ImageId = Id<struct ImageTag>;
+
 inline constexpr ResourceId kCpu{0};
 inline constexpr ResourceId kMemory{1};
 inline constexpr ResourceId kEphemeralStorage{2};

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,24 +31,27 @@ struct NodeGpus {
   bool operator==(const NodeGpus&) const = default;
 };
 
-/// Invariant: totals equal the sums over `pods`.
+/// Invariant: totals equal the sums over `pods`. What filters read for every node comes first.
 struct NodeInfo {
   NodeId id;
-  Resources allocatable;
-  Resources requested;
+  bool unschedulable = false;    ///< spec.unschedulable
+  std::uint16_t hard_taints = 0; ///< taints with effect NoSchedule or NoExecute
+  std::uint16_t soft_taints = 0; ///< taints with effect PreferNoSchedule
+  std::int64_t nominated = 0;    ///< pods nominated to this node (ClusterState::nominated_to)
+  std::int64_t allowed_pods = 0;
+  std::vector<PodSlot> pods;       ///< in order of arrival
   std::int64_t nonzero_cpu = 0;    ///< sum of the pods' nonzero_cpu
   std::int64_t nonzero_memory = 0; ///< sum of the pods' nonzero_memory
-  std::int64_t allowed_pods = 0;
-  std::vector<PodSlot> pods; ///< in order of arrival
+  Resources allocatable;
+  Resources requested;
+  std::shared_ptr<const model::Node> node; ///< null: imaginary, its object is gone but pods remain
+  const hardware::Platform* platform = nullptr; ///< Catalogue::of_node; null if unknown
+  std::vector<ImageId> images;                  ///< sorted
+  std::vector<HostPort> used_ports;             ///< sorted, with repeats
   std::int64_t pods_with_affinity = 0;
   std::int64_t pods_with_required_anti_affinity = 0;
-  std::int64_t nominated = 0; ///< pods nominated to this node (ClusterState::nominated_to)
-  NodeGpus gpus;
-  const hardware::Platform* platform = nullptr; ///< Catalogue::of_node; null if unknown
-  std::shared_ptr<const model::Node> node; ///< null: imaginary, its object is gone but pods remain
-  std::vector<HostPort> used_ports;        ///< sorted, with repeats
-  std::map<std::string, std::int64_t, std::less<>> images; ///< name -> size
   std::uint64_t generation = 0; ///< of the last change; grows over all nodes
+  NodeGpus gpus;
 
   const std::string& name() const { return node->meta.name; }
   const api::Labels& labels() const { return node->meta.labels; }

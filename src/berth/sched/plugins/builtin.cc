@@ -1,0 +1,102 @@
+// The registry of this room's plugins and the default profile: one line a plugin.
+#include "berth/base/assert.h"
+#include "berth/sched/framework.h"
+#include "berth/sched/plugins/balanced_allocation.h"
+#include "berth/sched/plugins/default_binder.h"
+#include "berth/sched/plugins/default_preemption.h"
+#include "berth/sched/plugins/dynamic_resources.h"
+#include "berth/sched/plugins/image_locality.h"
+#include "berth/sched/plugins/inter_pod_affinity.h"
+#include "berth/sched/plugins/node_affinity.h"
+#include "berth/sched/plugins/node_name.h"
+#include "berth/sched/plugins/node_ports.h"
+#include "berth/sched/plugins/node_resources_fit.h"
+#include "berth/sched/plugins/node_unschedulable.h"
+#include "berth/sched/plugins/pod_topology_spread.h"
+#include "berth/sched/plugins/priority_sort.h"
+#include "berth/sched/plugins/scheduling_gates.h"
+#include "berth/sched/plugins/taint_toleration.h"
+
+namespace berth::sched {
+namespace {
+
+using MadePlugin = Result<std::unique_ptr<Plugin>>;
+
+/// A factory for a plugin without arguments.
+PluginFactory plain(std::unique_ptr<Plugin> (*make)()) {
+  return [make](const PluginConfig&) -> MadePlugin { return make(); };
+}
+
+/// A factory that reads its arguments first.
+template <class Args>
+PluginFactory with_args(Result<Args> (*parse)(const boost::json::value&),
+                        std::unique_ptr<Plugin> (*make)(Args)) {
+  return [parse, make](const PluginConfig& config) -> MadePlugin {
+    BERTH_TRY(Args args, parse(config.args));
+    return make(std::move(args));
+  };
+}
+
+MadePlugin taint_toleration(const PluginConfig& config) {
+  return make_taint_toleration(config.version);
+}
+
+MadePlugin balanced_allocation(const PluginConfig& config) {
+  BERTH_TRY(auto args, parse_balanced_allocation_args(config.args));
+  return make_balanced_allocation(std::move(args), config.version);
+}
+
+} // namespace
+
+Registry builtin_plugins() {
+  Registry registry;
+  const auto add = [&](std::string_view name, PluginFactory factory) {
+    const auto added = registry.add(name, std::move(factory));
+    BERTH_ASSERT(added.has_value(), "plugin is listed twice: " + std::string(name));
+  };
+  add(kSchedulingGates, plain(&make_scheduling_gates));
+  add(kPrioritySort, plain(&make_priority_sort));
+  add(kNodeUnschedulable, plain(&make_node_unschedulable));
+  add(kNodeName, plain(&make_node_name));
+  add(kTaintToleration, &taint_toleration);
+  add(kNodeAffinity, with_args(&parse_node_affinity_args, &make_node_affinity));
+  add(kNodePorts, plain(&make_node_ports));
+  add(kNodeResourcesFit, with_args(&parse_fit_args, &make_node_resources_fit));
+  add(kPodTopologySpread, plain(&make_pod_topology_spread));
+  add(kInterPodAffinity, with_args(&parse_inter_pod_affinity_args, &make_inter_pod_affinity));
+  add(kDynamicResources, plain(&make_dynamic_resources));
+  add(kDefaultPreemption, with_args(&parse_default_preemption_args, &make_default_preemption));
+  add(kBalancedAllocation, &balanced_allocation);
+  add(kImageLocality, plain(&make_image_locality));
+  add(kDefaultBinder, plain(&make_default_binder));
+  return registry;
+}
+
+Profile default_profile(KubernetesVersion version) {
+  constexpr KubernetesVersion kDynamicResourcesByDefault{.minor = 34};
+  Profile profile{
+      .scheduler_name = "default-scheduler", .kubernetes_version = version, .plugins = {}};
+  const auto add = [&](std::string_view name, std::int64_t weight = 1) {
+    profile.plugins.push_back({.name = std::string(name), .weight = weight, .args = nullptr});
+  };
+  add(kSchedulingGates);
+  add(kPrioritySort);
+  add(kNodeUnschedulable);
+  add(kNodeName);
+  add(kTaintToleration, 3);
+  add(kNodeAffinity, 2);
+  add(kNodePorts);
+  add(kNodeResourcesFit);
+  add(kPodTopologySpread, 2);
+  add(kInterPodAffinity, 2);
+  if (version >= kDynamicResourcesByDefault) {
+    add(kDynamicResources, 2);
+  }
+  add(kDefaultPreemption);
+  add(kBalancedAllocation);
+  add(kImageLocality);
+  add(kDefaultBinder);
+  return profile;
+}
+
+} // namespace berth::sched

@@ -1,0 +1,175 @@
+#include "berth/sched/preemption.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace berth::sched {
+namespace {
+
+TimePoint start_of(const PodInfo& pod, TimePoint now) {
+  return pod.pod->status.start_time.value_or(now);
+}
+
+/// Pods taken from and given back to one node during a dry run; the destructor restores everything,
+/// told to the Runs.
+class Bench {
+ public:
+  Bench(FilterSession& session, NodeId node) : session_(&session), node_(node) {}
+  Bench(const Bench&) = delete;
+  Bench& operator=(const Bench&) = delete;
+  ~Bench() {
+    while (!steps_.empty()) {
+      take_back();
+    }
+  }
+
+  void remove(const PodPtr& pod) {
+    steps_.push_back(
+        {.undo = session_->state().try_remove(pod->uid), .pod = pod, .kind = Kind::Removed});
+    session_->removed(*pod, node_);
+  }
+  void add(const PlacedPod& placed) {
+    steps_.push_back({.undo = session_->state().try_assume(placed.pod, node_, placed.gpus),
+                      .pod = placed.pod,
+                      .kind = Kind::Added});
+    session_->added(*placed.pod, node_);
+  }
+  /// Reverses the last step.
+  void take_back() {
+    const Step step = std::move(steps_.back());
+    steps_.pop_back();
+    undo(step);
+  }
+
+ private:
+  enum class Kind { Removed, Added };
+  struct Step {
+    mutable Undo undo;
+    PodPtr pod;
+    Kind kind;
+  };
+  void undo(const Step& step) {
+    step.undo.rollback();
+    if (step.kind == Kind::Removed) {
+      session_->added(*step.pod, node_);
+    } else {
+      session_->removed(*step.pod, node_);
+    }
+  }
+
+  FilterSession* session_;
+  NodeId node_;
+  std::vector<Step> steps_;
+};
+
+/// Splits by "evicting it breaks a budget", keeping the order (spec 5.2).
+std::pair<std::vector<PlacedPod>, std::vector<PlacedPod>>
+split_by_budgets(const ClusterState& state, std::vector<PlacedPod> pods) {
+  std::vector<std::pair<const DisruptionBudget*, std::int64_t>> allowed;
+  for (const auto& [key, budget] : state.budgets()) {
+    if (!budget->selector.empty()) {
+      allowed.emplace_back(budget.get(), budget->disruptions_allowed);
+    }
+  }
+  std::vector<PlacedPod> violating;
+  std::vector<PlacedPod> others;
+  for (PlacedPod& placed : pods) {
+    bool violates = false;
+    const auto& meta = placed.pod->pod->meta;
+    for (auto& [budget, left] : allowed) {
+      if (budget->key.ns == meta.ns && !meta.labels.empty() &&
+          budget->selector.matches(meta.labels) && !budget->disrupted_pods.contains(meta.name)) {
+        --left;
+        violates = violates || left < 0;
+      }
+    }
+    (violates ? violating : others).push_back(std::move(placed));
+  }
+  return {std::move(violating), std::move(others)};
+}
+
+std::vector<PlacedPod> lower_priority_pods(const ClusterState& state, NodeId node,
+                                           const PodInfo& preemptor, TimePoint now) {
+  std::vector<PlacedPod> pods;
+  for (const PodSlot slot : state.node(node).pods) {
+    if (state.placed(slot).pod->priority < preemptor.priority) {
+      pods.push_back(state.placed(slot));
+    }
+  }
+  std::ranges::stable_sort(pods, [&](const PlacedPod& a, const PlacedPod& b) {
+    return more_important(*a.pod, *b.pod, now);
+  });
+  return pods;
+}
+
+} // namespace
+
+bool more_important(const PodInfo& a, const PodInfo& b, TimePoint now) {
+  if (a.priority != b.priority) {
+    return a.priority > b.priority;
+  }
+  return start_of(a, now) < start_of(b, now);
+}
+
+DryRun select_victims(FilterSession& session, NodeId node) {
+  const ClusterState& state = session.state();
+  const TimePoint now = session.now();
+  std::vector<PlacedPod> lower = lower_priority_pods(state, node, *session.pod(), now);
+  if (lower.empty()) {
+    return NoVictims{};
+  }
+  Bench bench(session, node);
+  for (const PlacedPod& placed : lower) {
+    bench.remove(placed.pod);
+  }
+  if (const NodeFailure failure = session.filter(node); !failure.verdict.ok()) {
+    return StillFailing{failure};
+  }
+  const auto [violating, others] = split_by_budgets(state, std::move(lower));
+  PreemptionCandidate candidate{.node = node, .victims = {}, .budget_violations = 0};
+  const auto reprieve = [&](const PlacedPod& placed) {
+    bench.add(placed);
+    if (session.filter(node).verdict.ok()) {
+      return true;
+    }
+    bench.take_back();
+    candidate.victims.push_back(placed.pod);
+    return false;
+  };
+  for (const PlacedPod& placed : violating) {
+    candidate.budget_violations += reprieve(placed) ? 0 : 1;
+  }
+  for (const PlacedPod& placed : others) {
+    reprieve(placed);
+  }
+  std::ranges::stable_sort(candidate.victims, [&](const PodPtr& a, const PodPtr& b) {
+    return more_important(*a, *b, now);
+  });
+  if (candidate.victims.empty()) {
+    return NoVictims{};
+  }
+  return candidate;
+}
+
+CandidateCost candidate_cost(const PreemptionCandidate& candidate, TimePoint now) {
+  const std::int64_t highest = candidate.victims.front()->priority;
+  std::int64_t sum = 0;
+  TimePoint earliest = TimePoint::max();
+  for (const PodPtr& victim : candidate.victims) {
+    sum += victim->priority + (std::int64_t{1} << 31);
+    if (victim->priority == highest) {
+      earliest = std::min(earliest, start_of(*victim, now));
+    }
+  }
+  return {candidate.budget_violations, highest, sum, candidate.victims.size(),
+          -earliest.unix_nanos()};
+}
+
+const PreemptionCandidate& pick_candidate(std::span<const PreemptionCandidate> candidates,
+                                          TimePoint now) {
+  return *std::ranges::min_element(candidates, {}, [&](const PreemptionCandidate& candidate) {
+    return candidate_cost(candidate, now);
+  });
+}
+
+} // namespace berth::sched
