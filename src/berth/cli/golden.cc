@@ -17,6 +17,7 @@
 #include "berth/sched/cycle.h"
 #include "berth/sched/filter_session.h"
 #include "berth/sched/preemption.h"
+#include "berth/sched/queue.h"
 
 namespace berth::cli {
 namespace {
@@ -109,7 +110,8 @@ class Scenario {
   Scenario(std::string file, const value& document, std::ostream& out)
       : file_(std::move(file)), document_(&document), out_(&out),
         framework_(std::move(*sched::Framework::make(sched::default_profile(kRecordedVersion),
-                                                     sched::builtin_plugins()))) {}
+                                                     sched::builtin_plugins()))),
+        queue_(sched::queue_policy(framework_), {}) {}
 
   Result<void> run(Tally& tally) {
     BERTH_CHECK(load());
@@ -152,39 +154,109 @@ class Scenario {
     pod_ = pod->name();
     differences_ = 0;
     ++tally.decisions;
+    queue_.add(pod, TimePoint());
     const std::string feature = missing_feature(document, expected, framework_);
     if (!feature.empty()) {
       ++tally.out_of_scope[feature];
-      follow(pod, expected);
+      follow(pod, expected, {});
       return {};
     }
-    if (api::find(expected, "victims") != nullptr) {
-      compare_preemption(pod, expected);
-    } else {
-      Decision decision =
-          sched::schedule_one(framework_, state_, pod, {.explain = sched::Explain::Table});
-      compare_placement(decision, expected);
-      compare_message(decision, expected);
-      state_.forget(pod->uid);
-      state_.clear_nomination(pod->uid);
-    }
-    follow(pod, expected);
+    const Decision decision = api::find(expected, "victims") != nullptr
+                                  ? compare_preemption(pod, expected)
+                                  : compare_decision(pod, expected);
+    follow(pod, expected, decision.victims);
     ++(differences_ == 0 ? tally.agree : tally.differ);
     return {};
   }
 
-  /// Puts the cluster where the recording went: victims gone, the pod on its node.
-  void follow(const sched::PodPtr& pod, const value& expected) {
-    for (const std::string& victim : strings_of(list_at(expected, "victims"))) {
-      state_.remove_pod(pod->ns() + "/" + victim);
+  /// A decision without consequences.
+  Decision ask(const sched::PodPtr& pod) {
+    Decision decision =
+        sched::schedule_one(framework_, state_, pod, {.explain = sched::Explain::Table});
+    state_.forget(pod->uid);
+    state_.clear_nomination(pod->uid);
+    return decision;
+  }
+
+  Decision compare_decision(const sched::PodPtr& pod, const value& expected) {
+    Decision decision = ask(pod);
+    const std::string_view node = api::string_at(expected, "node");
+    // A pod that preempted and was then placed is recorded with its node alone.
+    const bool preempted = !node.empty() && decision.nominated_node == node;
+    if (!preempted) {
+      compare_placement(decision, expected);
+      compare_message(decision, expected);
     }
+    return decision;
+  }
+
+  /// Puts the cluster where the recording went: victims gone, the pod on its node or in the queue.
+  /// Pods that had to wait are tried again when this helps them, as they were in the recorded
+  /// cluster.
+  void follow(const sched::PodPtr& pod, const value& expected,
+              const std::vector<sched::PodPtr>& victims) {
+    auto queued = queue_.take(pod->uid, TimePoint());
+    auto names = strings_of(list_at(expected, "victims"));
     std::string_view node = api::string_at(expected, "node");
-    if (node.empty()) {
-      node = api::string_at(expected, "nominatedNode");
+    node = node.empty() ? api::string_at(expected, "nominatedNode") : node;
+    const auto id = state_.find_node(node);
+    if (names.empty() && id) {
+      for (const auto& victim : victims) {
+        names.insert(victim->name());
+      }
     }
-    if (const auto id = state_.find_node(node)) {
-      state_.assume(pod, *id);
+    for (const std::string& name : names) {
+      evict(pod->ns() + "/" + name);
     }
+    if (!id) {
+      queue_.retry_later(std::move(*queued),
+                         {.unschedulable_plugins = rejecting_plugins(pod), .pending_plugins = {}},
+                         TimePoint());
+      return;
+    }
+    place(pod, *id);
+    while (auto waiting = queue_.pop(TimePoint())) {
+      retry(std::move(*waiting));
+    }
+  }
+
+  void place(const sched::PodPtr& pod, sched::NodeId node) {
+    state_.assume(pod, node);
+    queue_.done(pod->uid);
+    queue_.on_event(sched::assigned_pod_added(pod), TimePoint());
+  }
+
+  void evict(const std::string& uid) {
+    if (const auto* placed = state_.find_pod(uid)) {
+      const sched::PlacedPod gone = *placed;
+      state_.remove_pod(uid);
+      queue_.on_event(sched::assigned_pod_deleted(gone.pod, gone.node, state_), TimePoint());
+    }
+  }
+
+  std::vector<std::string> rejecting_plugins(const sched::PodPtr& pod) {
+    return ask(pod).unschedulable_plugins;
+  }
+
+  /// A pod that waited is decided again, unseen by the recording but for its effect on the cluster.
+  void retry(sched::QueuedPod queued) {
+    const auto pod = queued.pod;
+    const Decision decision = ask(pod);
+    if (decision.placed()) {
+      place(pod, decision.node);
+      return;
+    }
+    for (const auto& victim : decision.victims) {
+      evict(victim->uid);
+    }
+    if (!decision.victims.empty()) {
+      place(pod, *state_.find_node(*decision.nominated_node));
+      return;
+    }
+    queue_.retry_later(
+        std::move(queued),
+        {.unschedulable_plugins = decision.unschedulable_plugins, .pending_plugins = {}},
+        TimePoint());
   }
 
   template <class A, class B> void check(std::string_view what, const A& ours, const B& theirs) {
@@ -261,7 +333,7 @@ class Scenario {
   }
 
   /// Victims and nominated node, or a candidate of equal cost.
-  void compare_preemption(const sched::PodPtr& pod, const value& expected) {
+  Decision compare_preemption(const sched::PodPtr& pod, const value& expected) {
     const std::string nominated(api::string_at(expected, "nominatedNode"));
     const auto recorded_node = state_.find_node(nominated);
     sched::DryRun recorded = sched::NoVictims{};
@@ -271,14 +343,12 @@ class Scenario {
         recorded = sched::select_victims(session, *recorded_node);
       }
     }
-    const Decision decision = sched::schedule_one(framework_, state_, pod);
+    Decision decision = ask(pod);
     compare_message(decision, expected);
-    state_.forget(pod->uid);
-    state_.clear_nomination(pod->uid);
     const auto* candidate = std::get_if<sched::PreemptionCandidate>(&recorded);
     if (candidate == nullptr || decision.victims.empty()) {
       check("nominated node", decision.nominated_node.value_or(""), nominated);
-      return;
+      return decision;
     }
     const sched::PreemptionCandidate ours{.node = *state_.find_node(*decision.nominated_node),
                                           .victims = decision.victims,
@@ -290,6 +360,7 @@ class Scenario {
       check("nominated node", *decision.nominated_node, nominated);
     }
     check("victims", names_of(candidate->victims), strings_of(list_at(expected, "victims")));
+    return decision;
   }
 
   static std::set<std::string> names_of(const std::vector<sched::PodPtr>& pods) {
@@ -305,6 +376,7 @@ class Scenario {
   std::ostream* out_;
   sched::Framework framework_;
   sched::ClusterState state_;
+  sched::Queue queue_;
   std::string pod_;
   std::int64_t differences_ = 0;
 };

@@ -150,18 +150,24 @@ void name_rejecting_plugins(FilterSession& session, Decision& decision) {
   decision.pending_plugins.assign(pending.begin(), pending.end());
 }
 
+enum class Rejected { AtOnce, NodeByNode };
+
 Decision unschedulable_decision(const Framework& framework, FilterSession& session,
-                                bool rejected_at_once) {
+                                Rejected rejected, PostFilters post_filters) {
   Decision decision;
   name_rejecting_plugins(session, decision);
-  PostFilterResult post = run_post_filters(framework, session);
+  PostFilterResult post;
+  if (post_filters == PostFilters::Run) {
+    post = run_post_filters(framework, session);
+  }
   if (post.status.code == StatusCode::Error) {
     decision.outcome = Outcome::Error;
   }
   const auto nodes = static_cast<std::int64_t>(session.state().nodes().size());
   decision.message = failed_scheduling_message(
-      nodes, rejected_at_once ? session.absent->message() : "",
-      rejected_at_once ? ReasonHistogram() : histogram_of(session), post.status.message());
+      nodes, rejected == Rejected::AtOnce ? session.absent->message() : "",
+      rejected == Rejected::AtOnce ? ReasonHistogram() : histogram_of(session),
+      post.status.message());
   decision.victims = std::move(post.victims);
   decision.denominated = std::move(post.denominated);
   decision.effects = std::move(post.effects);
@@ -294,7 +300,8 @@ Decision decide(Framework& framework, FilterSession& session, const CycleOptions
       return error_decision(fault_text("PreFilter", status));
     }
     auto table = options.explain == Explain::Table ? make_table(session, {}) : nullptr;
-    Decision decision = unschedulable_decision(framework, session, true);
+    Decision decision =
+        unschedulable_decision(framework, session, Rejected::AtOnce, options.post_filter);
     decision.table = std::move(table);
     return decision;
   }
@@ -308,7 +315,8 @@ Decision decide(Framework& framework, FilterSession& session, const CycleOptions
   auto table = options.explain == Explain::Table ? make_table(session, feasible) : nullptr;
   Decision decision;
   if (feasible.empty()) {
-    decision = unschedulable_decision(framework, session, false);
+    decision =
+        unschedulable_decision(framework, session, Rejected::NodeByNode, options.post_filter);
   } else {
     auto best =
         choose_node(session, feasible,

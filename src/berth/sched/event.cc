@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "berth/sched/cluster_state.h"
+
 namespace berth::sched {
 namespace {
 
@@ -77,7 +79,8 @@ ClusterEvent pod_event(EventResource resource, EventActions action, std::string_
           .old_pod = std::move(before),
           .new_pod = std::move(after),
           .old_node = nullptr,
-          .new_node = nullptr};
+          .new_node = nullptr,
+          .room = {}};
 }
 
 ClusterEvent node_event(EventActions action, std::string_view label,
@@ -89,7 +92,8 @@ ClusterEvent node_event(EventActions action, std::string_view label,
           .old_pod = nullptr,
           .new_pod = nullptr,
           .old_node = std::move(before),
-          .new_node = std::move(after)};
+          .new_node = std::move(after),
+          .room = {}};
 }
 
 } // namespace
@@ -122,6 +126,21 @@ ClusterEvent assigned_pod_updated(PodPtr before, PodPtr after) {
 ClusterEvent assigned_pod_deleted(PodPtr pod) {
   return pod_event(EventResource::AssignedPod, actions::kDelete, "AssignedPodDelete",
                    std::move(pod), nullptr);
+}
+
+ClusterEvent assigned_pod_deleted(PodPtr pod, NodeId node, const ClusterState& state) {
+  const NodeInfo& info = state.node(node);
+  NodeRoom room{.free = info.allocatable,
+                .pods = info.allowed_pods - static_cast<std::int64_t>(info.pods.size())};
+  for (std::uint32_t i = 0; i < kInlineResources; ++i) {
+    room.free.add(ResourceId(i), -info.requested.common()[i]);
+  }
+  for (const auto& [resource, amount] : info.requested.others()) {
+    room.free.add(resource, -amount);
+  }
+  ClusterEvent event = assigned_pod_deleted(std::move(pod));
+  event.room = std::move(room);
+  return event;
 }
 
 ClusterEvent unscheduled_pod_updated(PodPtr before, PodPtr after) {

@@ -5,13 +5,17 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "berth/model/node.h"
 #include "berth/sched/pod_info.h"
+#include "berth/sched/resources.h"
 
 namespace berth::sched {
+
+class ClusterState;
 
 enum class EventResource : std::uint8_t {
   AssignedPod,
@@ -40,6 +44,12 @@ inline constexpr EventActions kUpdate = 1U << 11; ///< any other relevant update
 inline constexpr EventActions kAll = ~0U;
 } // namespace actions
 
+/// Room left on a node after a pod left it.
+struct NodeRoom {
+  Resources free;
+  std::int64_t pods = 0;
+};
+
 /// Holds what hints need; nothing in it changes later, so the queue may keep it.
 struct ClusterEvent {
   EventResource resource = EventResource::Wildcard;
@@ -49,6 +59,8 @@ struct ClusterEvent {
   PodPtr new_pod;
   std::shared_ptr<const model::Node> old_node;
   std::shared_ptr<const model::Node> new_node;
+  /// Deleted pods: where it was; a pod that does not fit into it gains nothing. None: not known.
+  std::optional<NodeRoom> room;
 };
 
 /// A plugin's interest: events of this resource with any of these actions.
@@ -75,6 +87,9 @@ ClusterEvent assigned_pod_added(PodPtr pod);
 /// action is 0 when nothing relevant changed.
 ClusterEvent assigned_pod_updated(PodPtr before, PodPtr after);
 ClusterEvent assigned_pod_deleted(PodPtr pod);
+/// The same with the room it left on `node`, so that fewer pods are woken in vain; call after the
+/// state has let it go.
+ClusterEvent assigned_pod_deleted(PodPtr pod, NodeId node, const ClusterState& state);
 /// action is 0 when only status, resourceVersion or the like changed.
 ClusterEvent unscheduled_pod_updated(PodPtr before, PodPtr after);
 ClusterEvent pod_group_changed();

@@ -98,14 +98,21 @@ Status Framework::pre_enqueue(const PodInfo& pod) const {
   return Status::success();
 }
 
-Hint Framework::hint(std::string_view plugin, const PodInfo& pod, const ClusterEvent& event) const {
+bool Framework::interested(std::string_view plugin, const ClusterEvent& event) const {
   const Entry* entry = find(plugin);
-  if (event.resource == EventResource::Wildcard || entry == nullptr) {
-    return Hint::Queue;
+  return event.resource == EventResource::Wildcard || entry == nullptr ||
+         std::ranges::any_of(entry->events,
+                             [&](const EventInterest& interest) { return interest.covers(event); });
+}
+
+Hint Framework::hint(std::string_view plugin, const PodInfo& pod, const ClusterEvent& event) const {
+  if (!interested(plugin, event)) {
+    return Hint::Skip;
   }
-  const bool registered = std::ranges::any_of(
-      entry->events, [&](const EventInterest& interest) { return interest.covers(event); });
-  return registered ? entry->plugin->hint(pod, event) : Hint::Skip;
+  const Entry* entry = find(plugin);
+  return event.resource == EventResource::Wildcard || entry == nullptr
+             ? Hint::Queue
+             : entry->plugin->hint(pod, event);
 }
 
 Effects Framework::unreserve(const PodPtr& pod, NodeId node, const ClusterState& state) {

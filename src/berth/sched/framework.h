@@ -90,6 +90,8 @@ class Framework {
   /// Should the event wake a pod that `plugin` rejected? Skip if the plugin did not register for
   /// it.
   Hint hint(std::string_view plugin, const PodInfo& pod, const ClusterEvent& event) const;
+  /// Did the plugin register for the event?
+  bool interested(std::string_view plugin, const ClusterEvent& event) const;
   /// Unreserve of all plugins, in reverse order.
   Effects unreserve(const PodPtr& pod, NodeId node, const ClusterState& state);
   void post_bind(const PodPtr& pod, NodeId node, const ClusterState& state);

@@ -88,12 +88,22 @@ split_by_budgets(const ClusterState& state, std::vector<PlacedPod> pods) {
   return {std::move(violating), std::move(others)};
 }
 
+/// Eligible victims, most important first. Pods that have not started yet are compared as
+/// kube-scheduler's sort leaves them: the later arrival counts as more important.
 std::vector<PlacedPod> lower_priority_pods(const ClusterState& state, NodeId node,
                                            const PodInfo& preemptor, TimePoint now) {
   std::vector<PlacedPod> pods;
-  for (const PodSlot slot : state.node(node).pods) {
-    if (state.placed(slot).pod->priority < preemptor.priority) {
-      pods.push_back(state.placed(slot));
+  const auto& arrived = state.node(node).pods;
+  for (auto it = arrived.rbegin(); it != arrived.rend(); ++it) {
+    const PlacedPod& placed = state.placed(*it);
+    if (placed.pod->priority < preemptor.priority && !placed.pod->pod->status.start_time) {
+      pods.push_back(placed);
+    }
+  }
+  for (const PodSlot slot : arrived) {
+    const PlacedPod& placed = state.placed(slot);
+    if (placed.pod->priority < preemptor.priority && placed.pod->pod->status.start_time) {
+      pods.push_back(placed);
     }
   }
   std::ranges::stable_sort(pods, [&](const PlacedPod& a, const PlacedPod& b) {

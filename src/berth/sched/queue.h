@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,9 +13,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "berth/base/time.h"
+#include "berth/sched/event_log.h"
 #include "berth/sched/plugin.h"
 
 namespace berth::sched {
@@ -33,6 +34,8 @@ struct QueuePolicy {
   std::function<bool(const QueuedPod&, const QueuedPod&)> less;
   std::function<Status(const PodInfo&)> pre_enqueue;
   std::function<Hint(std::string_view plugin, const PodInfo&, const ClusterEvent&)> hint;
+  /// Could the plugin's hint say Queue for this event at all? Empty: ask hint for every pod.
+  std::function<bool(std::string_view plugin, const ClusterEvent&)> interested;
 };
 class Framework;
 /// The framework must outlive the policy.
@@ -46,7 +49,7 @@ struct Failure {
 
 /// Deterministic: equal calls give equal answers; ties of QueueSort and backoff go to the lower
 /// entry number. Every pod added and not removed is in exactly one of: active, backoff,
-/// unschedulable, gated, in flight.
+/// unschedulable, gated, in flight. The policy's order must not change for pods that wait.
 class Queue {
  public:
   Queue(QueuePolicy policy, QueueOptions options);
@@ -99,43 +102,49 @@ class Queue {
   struct Item {
     QueuedPod info;
     Place place = Place::Active;
-    std::uint64_t serial = 0;
-    TimePoint backoff_until;
-    PodPtr updated; // version that arrived in flight
+    std::uint64_t serial = 0; // of the last entry to the queue
+    TimePoint due;            // Backoff, ErrorBackoff: end of backoff, on a whole second
+    EventLog::Flight flight = 0;
+    PodPtr updated; // InFlight: the version that arrived meanwhile
     bool removed = false;
-    std::uint64_t popped_at = 0; // first event number not yet seen
     bool activated = false;
   };
+  enum class Urgency { AfterBackoff, Now };
   struct ActiveLess {
     const QueuePolicy* policy;
     bool operator()(const Item* a, const Item* b) const;
   };
   struct BackoffLess {
-    const QueuePolicy* policy;
+    ActiveLess active;
     bool operator()(const Item* a, const Item* b) const;
   };
-  using ActiveSet = std::set<Item*, ActiveLess>;
-  using BackoffSet = std::set<Item*, BackoffLess>;
+  using BySerial = std::map<std::uint64_t, Item*>;
 
+  Item* item(std::string_view uid) const;
   void detach(Item& item);
-  bool admit(Item& item, Place place);
-  void park(Item& item, TimePoint now);
-  void wake(Item& item, bool immediate, TimePoint now);
-  std::optional<bool> helps(const Item& item, const ClusterEvent& event) const;
-  TimePoint backoff_end(const Item& item) const;
-  void trim_log();
+  void attach(Item& item, Place place);
+  void enter(Item& item, Place place);
+  void wake(Item& item, Urgency urgency, TimePoint now);
+  QueuedPod launch(Item& item, TimePoint now);
+  void update_parked(Item& item, const ClusterEvent& change, TimePoint now);
+  std::optional<Urgency> helps(const Item& item, const ClusterEvent& event) const;
+  std::optional<Urgency> missed(const Item& item) const;
+  std::vector<Item*> concerned(const ClusterEvent& event) const;
+  static std::vector<std::string> watchers(const Item& item);
+  TimePoint backoff_end(const QueuedPod& pod) const;
+  TimePoint leftover_due(const QueuedPod& pod) const;
 
-  std::unique_ptr<QueuePolicy> policy_; // address is kept by the comparators
+  std::unique_ptr<QueuePolicy> policy_; // its address is kept by the comparators
   QueueOptions options_;
   std::map<std::string, std::unique_ptr<Item>, std::less<>> items_;
-  ActiveSet active_;
-  BackoffSet backoff_;
-  BackoffSet error_backoff_;
-  std::map<std::pair<TimePoint, std::uint64_t>, Item*>
-      parked_;                                // unschedulable and gated, by timestamp
-  std::map<std::uint64_t, ClusterEvent> log_; // by event number
-  std::multiset<std::uint64_t> flights_;      // popped_at of pods in flight
-  std::uint64_t next_event_ = 1;
+  std::set<Item*, ActiveLess> active_;
+  std::set<Item*, BackoffLess> backoff_;
+  std::set<Item*, BackoffLess> error_backoff_;
+  std::map<std::pair<TimePoint, std::uint64_t>, Item*> unschedulable_; // by timestamp, serial
+  std::map<std::string, BySerial, std::less<>> parked_by_plugin_;      // unschedulable and gated
+  std::size_t gated_ = 0;
+  std::size_t in_flight_ = 0;
+  EventLog log_;
   std::uint64_t next_serial_ = 1;
 };
 

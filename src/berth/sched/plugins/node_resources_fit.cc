@@ -134,7 +134,7 @@ class NodeResourcesFit final : public Plugin {
     }
     // A pod that leaves also frees its place among the node's pods.
     if ((event.action & actions::kDelete) != 0) {
-      return Hint::Queue;
+      return !event.room || fits_into(*event.room, pod) ? Hint::Queue : Hint::Skip;
     }
     const bool gave_back =
         event.old_pod && event.new_pod &&
@@ -149,6 +149,15 @@ class NodeResourcesFit final : public Plugin {
   }
 
  private:
+  bool fits_into(const NodeRoom& room, const PodInfo& pod) const {
+    const bool may_ignore =
+        !args_.ignored_resources.empty() || !args_.ignored_resource_groups.empty();
+    return room.pods > 0 &&
+           (may_ignore || std::ranges::all_of(pod.requests, [&](const auto& request) {
+              return request.second <= room.free.get(request.first);
+            }));
+  }
+
   /// A node whose whole allocatable cannot hold the pod cannot help it.
   bool could_hold(const model::Node& node, const PodInfo& pod) const {
     const auto holds = [&](const std::string& name, std::int64_t amount) {
