@@ -1,0 +1,134 @@
+#include "berth/cli/run/load.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "berth/api/json.h"
+
+namespace berth::cli {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+namespace fs = std::filesystem;
+
+class LoadTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
+    root_ = fs::path(::testing::TempDir()) / ("berth-load-" + std::string(info->name()));
+    fs::remove_all(root_);
+    fs::create_directories(root_);
+  }
+  void TearDown() override { fs::remove_all(root_); }
+
+  std::string write(const std::string& name, const std::string& text) {
+    const fs::path path = root_ / name;
+    std::ofstream(path, std::ios::binary) << text;
+    return path.string();
+  }
+  Load load(const std::string& text, RunOptions options = {}) {
+    options.files = {write("in.yaml", text)};
+    return load_run(options);
+  }
+
+ private:
+  fs::path root_;
+};
+
+std::vector<std::string> names(const Load& load) {
+  std::vector<std::string> out;
+  for (const api::Manifest& manifest : load.objects) {
+    out.push_back(manifest.object.gvk().kind + " " + manifest.object.key().to_string());
+  }
+  return out;
+}
+
+TEST_F(LoadTest, ObjectsWithoutANamespaceGetTheOneAskedFor) {
+  RunOptions options;
+  options.ns = "team-a";
+  const Load l = load(
+      "{apiVersion: v1, kind: Pod, metadata: {name: a}}\n---\n"
+      "{apiVersion: v1, kind: Pod, metadata: {name: b, namespace: default}}\n---\n"
+      "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, value: 1}\n",
+      options);
+  ASSERT_TRUE(l.errors.empty()) << to_string(l.errors[0]);
+  EXPECT_THAT(names(l), ElementsAre("Namespace team-a", "Pod team-a/a", "Pod default/b",
+                                    "PriorityClass high"));
+  EXPECT_THAT(l.notes, ElementsAre(HasSubstr("made the namespace that no manifest defines: team-a"),
+                                   HasSubstr("running on 2 dgx-h100 nodes")));
+}
+
+TEST_F(LoadTest, DefinedNamespacesAreNotMade) {
+  const Load l = load("{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: x}}\n---\n"
+                      "{apiVersion: v1, kind: Namespace, metadata: {name: x}}\n");
+  EXPECT_THAT(names(l), ElementsAre("Pod x/a", "Namespace x"));
+}
+
+TEST_F(LoadTest, WhatAServerSetIsDropped) {
+  const Load l = load(R"({apiVersion: v1, kind: Pod,
+    metadata: {name: a, uid: u, resourceVersion: "5", labels: {app: a}, creationTimestamp: "2026-01-01T00:00:00Z",
+               ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: r, uid: r}]},
+    spec: {containers: []}, status: {phase: Running}})");
+  ASSERT_EQ(l.objects.size(), 1U);
+  EXPECT_EQ(
+      api::to_json(l.objects[0].object.json()),
+      R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","labels":{"app":"a"},"namespace":"default"},)"
+      R"("spec":{"containers":[]}})");
+}
+
+TEST_F(LoadTest, OwnersThatAPersonWroteStay) {
+  const Load l =
+      load("{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: default, ownerReferences: "
+           "[{apiVersion: v1, kind: Pod, name: o, uid: o}]}}");
+  ASSERT_EQ(l.objects.size(), 1U);
+  EXPECT_EQ(l.objects[0].object.meta().owner_references.size(), 1U);
+}
+
+TEST_F(LoadTest, GeneratedNamesNeverClash) {
+  const std::string one = "{apiVersion: v1, kind: Pod, metadata: {generateName: a-}}\n";
+  EXPECT_EQ(load(one + "---\n" + one).objects.size(), 2U);
+}
+
+TEST_F(LoadTest, NodesOfOnePlatformAreCountedTogether) {
+  RunOptions options;
+  options.nodes = {{.platform = "t4-pcie-1", .count = 2, .prefix = "", .labels = {}, .taints = {}},
+                   {.platform = "t4-pcie-1", .count = 1, .prefix = "", .labels = {}, .taints = {}}};
+  const Load l = load("{apiVersion: v1, kind: Pod, metadata: {name: a}}", options);
+  ASSERT_TRUE(l.errors.empty()) << to_string(l.errors[0]);
+  ASSERT_EQ(l.spec.groups.size(), 1U);
+  EXPECT_EQ(l.spec.groups[0].count, 3);
+  EXPECT_THAT(l.notes, ElementsAre());
+}
+
+TEST_F(LoadTest, AClusterFileGivesNodesAndFaults) {
+  RunOptions options;
+  options.cluster_files = {write("cluster.yaml", R"(apiVersion: berth.dev/v1alpha1
+kind: Cluster
+metadata: {name: c}
+spec:
+  nodes: [{platform: dgx-a100, count: 3, name: a}]
+  faults: ["1m:node-down:a-3"]
+)")};
+  const Load l = load("{apiVersion: v1, kind: Pod, metadata: {name: p}}", options);
+  ASSERT_TRUE(l.errors.empty()) << to_string(l.errors[0]);
+  EXPECT_EQ(l.spec.node_count(), 3);
+  ASSERT_EQ(l.spec.faults.size(), 1U);
+  EXPECT_EQ(l.spec.faults[0].node, "a-3");
+}
+
+TEST_F(LoadTest, TheExampleClusterIsValid) {
+  RunOptions options;
+  options.files = {std::string(BERTH_SOURCE_DIR) + "/examples"};
+  options.cluster_files = {std::string(BERTH_SOURCE_DIR) + "/examples/clusters/mixed.yaml"};
+  const Load l = load_run(options);
+  ASSERT_TRUE(l.errors.empty()) << to_string(l.errors[0]);
+  EXPECT_EQ(l.spec.node_count(), 7);
+  EXPECT_THAT(l.notes, ElementsAre());
+}
+
+} // namespace
+} // namespace berth::cli
