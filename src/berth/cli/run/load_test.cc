@@ -58,8 +58,9 @@ TEST_F(LoadTest, ObjectsWithoutANamespaceGetTheOneAskedFor) {
   ASSERT_TRUE(l.errors.empty()) << to_string(l.errors[0]);
   EXPECT_THAT(names(l), ElementsAre("Namespace team-a", "Pod team-a/a", "Pod default/b",
                                     "PriorityClass high"));
-  EXPECT_THAT(l.notes, ElementsAre(HasSubstr("made the namespace that no manifest defines: team-a"),
-                                   HasSubstr("running on 2 dgx-h100 nodes")));
+  EXPECT_THAT(l.notes,
+              ElementsAre(HasSubstr("running on 2 dgx-h100 nodes"),
+                          HasSubstr("made the namespace that no manifest defines: team-a")));
 }
 
 TEST_F(LoadTest, DefinedNamespacesAreNotMade) {
