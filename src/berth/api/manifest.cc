@@ -90,8 +90,8 @@ class Reader {
   Result<void> add(json::value value, const std::shared_ptr<const PositionMap>& positions,
                    std::string pointer, int depth) {
     Manifest made{.object = {}, .where = {}, .positions = positions, .pointer = std::move(pointer)};
-    made.where.file = file_;
-    made.where = made.locate("");
+    const Position at = positions->find_next(PositionMap::Pointer::of(made.pointer), cursor_);
+    made.where = {.file = file_, .line = at.line, .column = at.column, .field = {}};
     if (!value.is_object()) {
       return fail_at(
           made.where,
@@ -120,6 +120,8 @@ class Reader {
     return {};
   }
 
+  /// Starts on another document.
+  void begin() { cursor_ = 0; }
   std::vector<Manifest> take() { return std::move(out_); }
 
  private:
@@ -159,6 +161,7 @@ class Reader {
   }
 
   std::string file_;
+  std::size_t cursor_ = 0; ///< how far the walk through the document's positions has come
   std::vector<Manifest> out_;
 };
 
@@ -188,6 +191,7 @@ Result<std::vector<Manifest>> read_manifests(std::string_view text, std::string_
   BERTH_TRY(std::vector<Document> documents, read_documents(text, file));
   Reader reader(file);
   for (Document& document : documents) {
+    reader.begin();
     BERTH_CHECK(reader.add(std::move(document.value), document.positions, "", 0));
   }
   return reader.take();

@@ -50,4 +50,14 @@ Position PositionMap::find(std::string_view pointer) const {
   }
 }
 
+Position PositionMap::find_next(Pointer pointer, std::size_t& cursor) const {
+  for (std::size_t i = cursor; i < entries_.size(); ++i) {
+    if (entries_[i].pointer == pointer) {
+      cursor = i;
+      return entries_[i].at;
+    }
+  }
+  return {};
+}
+
 } // namespace berth::api

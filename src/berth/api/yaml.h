@@ -48,6 +48,9 @@ class PositionMap {
   void set(std::string_view pointer, Position at) { set(Pointer::of(pointer), at); }
   /// Position of the value, or of the nearest ancestor that has one.
   Position find(std::string_view pointer) const;
+  /// For walks in the order of the text: looks from `cursor` (0 at first) on and leaves it at the
+  /// value found. A whole walk is O(values). Nothing found leaves the cursor alone.
+  Position find_next(Pointer pointer, std::size_t& cursor) const;
 
  private:
   struct Entry {

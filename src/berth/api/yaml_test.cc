@@ -199,6 +199,19 @@ TEST(YamlPositions, SetByTextAndByStepsAreTheSame) {
   EXPECT_EQ(map.find("/x"), Position());
 }
 
+TEST(YamlPositions, AreWalkedInOrder) {
+  PositionMap map;
+  map.set("", {1, 1});
+  map.set("/a", {2, 1});
+  map.set("/b", {3, 1});
+  std::size_t cursor = 0;
+  EXPECT_EQ(map.find_next(PositionMap::Pointer::of("/a"), cursor), (Position{2, 1}));
+  EXPECT_EQ(map.find_next(PositionMap::Pointer::of("/c"), cursor), Position());
+  EXPECT_EQ(map.find_next(PositionMap::Pointer::of("/b"), cursor), (Position{3, 1}));
+  EXPECT_EQ(map.find_next(PositionMap::Pointer::of("/a"), cursor), Position())
+      << "it does not look back";
+}
+
 class YamlWriterText : public testing::TestWithParam<Case> {};
 
 TEST_P(YamlWriterText, LooksLikeKubectlsOutput) {
