@@ -5,6 +5,7 @@
 #include "berth/sched/plugins/default_binder.h"
 #include "berth/sched/plugins/default_preemption.h"
 #include "berth/sched/plugins/dynamic_resources.h"
+#include "berth/sched/plugins/gpu_topology.h"
 #include "berth/sched/plugins/image_locality.h"
 #include "berth/sched/plugins/inter_pod_affinity.h"
 #include "berth/sched/plugins/node_affinity.h"
@@ -65,6 +66,7 @@ Registry builtin_plugins() {
   add(kPodTopologySpread, plain(&make_pod_topology_spread));
   add(kInterPodAffinity, with_args(&parse_inter_pod_affinity_args, &make_inter_pod_affinity));
   add(kDynamicResources, plain(&make_dynamic_resources));
+  add(kGpuTopology, with_args(&parse_gpu_topology_args, &make_gpu_topology));
   add(kDefaultPreemption, with_args(&parse_default_preemption_args, &make_default_preemption));
   add(kBalancedAllocation, &balanced_allocation);
   add(kImageLocality, plain(&make_image_locality));
