@@ -59,9 +59,11 @@ struct Agent::State : std::enable_shared_from_this<State> {
   std::map<std::string, PodRecord>
       found; ///< in the runtime, by pod uid, not yet matched with the API
   std::map<std::string, std::unique_ptr<PodWorker>> workers; ///< by uid
-  std::set<std::string> admitting; ///< uids whose devices are being allocated
-  std::set<std::string> orphans;   ///< uids that are being ended
-  bool sources_ready = false;      ///< every pod of this node has been seen
+  std::optional<std::string> admitting; ///< uid whose devices are being allocated: one at a time
+  std::set<std::string>
+      waiting; ///< uids that were told to wait and for whom nothing has changed since
+  std::set<std::string> orphans; ///< uids that are being ended
+  bool sources_ready = false;    ///< every pod of this node has been seen
   bool consider_posted = false;
   std::optional<hardware::GpuMask> sick_gpus; ///< as last told; none before the node is known
   Timer status_wait;
@@ -96,9 +98,11 @@ struct Agent::State : std::enable_shared_from_this<State> {
   void on_devices();
   void on_node(const api::Object& node);
   void tell_gpu_health();
+  void reconsider();
   void consider_later();
   void consider();
   void try_admit(const std::string& uid, PodWorker& worker);
+  void on_verdict(const std::string& uid, const AllocationVerdict& verdict);
   model::ResourceList allocatable() const;
   bool needs_plugin(std::string_view resource) const;
   std::optional<std::string> gpu_of_index(int index) const;
@@ -214,7 +218,7 @@ void Agent::State::add_worker(const api::Object& pod) {
                   .device_wait = options.device_wait,
                   .gpu_machine =
                       has_gpus ? ContainerPlan::GpuMachine::Yes : ContainerPlan::GpuMachine::No,
-                  .on_release = [this] { consider_later(); }},
+                  .on_release = [this] { reconsider(); }},
       pod);
   if (const auto record = found.find(uid); record != found.end()) {
     worker->restore(std::move(record->second));
@@ -239,7 +243,7 @@ void Agent::State::end_unknown(const std::string& uid, const PodRecord& record) 
   end_orphan(*place.runtime, record, weak_from_this(), [this, uid] {
     orphans.erase(uid);
     devices.release(uid);
-    consider_later();
+    reconsider();
   });
 }
 
@@ -255,7 +259,7 @@ void Agent::State::on_devices() {
     reporter->poke();
     tell_gpu_health();
   }
-  consider_later();
+  reconsider();
 }
 
 void Agent::State::on_node(const api::Object& node) {
@@ -293,6 +297,12 @@ void Agent::State::tell_gpu_health() {
   sick_gpus = sick;
 }
 
+// Something has changed for pods that wait.
+void Agent::State::reconsider() {
+  waiting.clear();
+  consider_later();
+}
+
 void Agent::State::consider_later() {
   if (consider_posted) {
     return;
@@ -306,15 +316,16 @@ void Agent::State::consider_later() {
   });
 }
 
-// Admits what waits, oldest first, and forgets what is over.
+// Admits what waits, oldest first and one after another, so that nobody is turned away for the sake
+// of a pod that is turned away next; and forgets what is over.
 void Agent::State::consider() {
   std::erase_if(workers, [](const auto& each) { return each.second->removed(); });
-  if (!sources_ready) {
+  if (!sources_ready || admitting) {
     return;
   }
   std::vector<std::pair<std::string, PodWorker*>> candidates;
   for (const auto& [uid, worker] : workers) {
-    if (worker->wants_admission() && !admitting.contains(uid)) {
+    if (worker->wants_admission() && !waiting.contains(uid)) {
       candidates.emplace_back(uid, worker.get());
     }
   }
@@ -322,8 +333,8 @@ void Agent::State::consider() {
     const api::ObjectMeta& meta = each.second->pod()->meta;
     return std::tuple(meta.creation_timestamp.value_or(TimePoint()), meta.ns, meta.name);
   });
-  for (const auto& [uid, worker] : candidates) {
-    try_admit(uid, *worker);
+  for (auto it = candidates.begin(); it != candidates.end() && !admitting; ++it) {
+    try_admit(it->first, *it->second);
   }
 }
 
@@ -331,7 +342,7 @@ void Agent::State::try_admit(const std::string& uid, PodWorker& worker) {
   std::vector<const model::Pod*> holding;
   std::vector<const model::Pod*> staying;
   for (const auto& [other_uid, other] : workers) {
-    if (other_uid != uid && (other->occupies() || admitting.contains(other_uid))) {
+    if (other_uid != uid && other->occupies()) {
       holding.push_back(other->pod().get());
       if (!other->dying()) {
         staying.push_back(other->pod().get());
@@ -347,32 +358,37 @@ void Agent::State::try_admit(const std::string& uid, PodWorker& worker) {
     if (find_shortage(*worker.pod(), room, staying, skip)) {
       worker.reject(shortage->reason, shortage->message);
     } else {
+      waiting.insert(uid);
       worker.wait(shortage->message);
     }
     return;
   }
-  admitting.insert(uid);
-  devices.allocate(
-      worker.pod(), AllocationScope::Whole, [this, uid](const AllocationVerdict& verdict) {
-        admitting.erase(uid);
-        const auto it = workers.find(uid);
-        if (it == workers.end() || !it->second->wants_admission()) {
-          return;
-        }
-        switch (verdict.kind) {
-        case AllocationVerdict::Kind::Granted:
-          it->second->admit();
-          return;
-        case AllocationVerdict::Kind::Wait:
-          it->second->wait(verdict.message);
-          return;
-        case AllocationVerdict::Kind::Rejected:
-          it->second->reject(
-              "UnexpectedAdmissionError",
-              fmt::format("Allocate failed due to {}, which is unexpected", verdict.message));
-          return;
-        }
-      });
+  admitting = uid;
+  devices.allocate(worker.pod(), AllocationScope::Whole,
+                   [this, uid](const AllocationVerdict& verdict) { on_verdict(uid, verdict); });
+}
+
+void Agent::State::on_verdict(const std::string& uid, const AllocationVerdict& verdict) {
+  admitting.reset();
+  consider_later();
+  const auto it = workers.find(uid);
+  if (it == workers.end() || !it->second->wants_admission()) {
+    return;
+  }
+  switch (verdict.kind) {
+  case AllocationVerdict::Kind::Granted:
+    it->second->admit();
+    return;
+  case AllocationVerdict::Kind::Wait:
+    waiting.insert(uid);
+    it->second->wait(verdict.message);
+    return;
+  case AllocationVerdict::Kind::Rejected:
+    it->second->reject(
+        "UnexpectedAdmissionError",
+        fmt::format("Allocate failed due to {}, which is unexpected", verdict.message));
+    return;
+  }
 }
 
 model::ResourceList Agent::State::allocatable() const {
@@ -465,7 +481,7 @@ Agent::~Agent() {
 bool Agent::settled() const {
   const State& state = *state_;
   const bool started = state.sources_ready && state.reporter && state.reporter->clean();
-  return started && !state.consider_posted && state.admitting.empty() && state.orphans.empty() &&
+  return started && !state.consider_posted && !state.admitting && state.orphans.empty() &&
          std::ranges::all_of(state.workers,
                              [](const auto& each) { return each.second->settled(); });
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "berth/api/json.h"
@@ -23,7 +24,8 @@ class MachineFixture : public ::testing::Test {
   void boot(std::string_view platform) {
     machine = std::make_unique<node::SimulatedMachine>(
         plane.loop, plane.client,
-        node::MachineOptions{.name = "n1", .platform = hardware::Catalogue::builtin().find(platform)});
+        node::MachineOptions{.name = "n1",
+                             .platform = hardware::Catalogue::builtin().find(platform)});
     machine->power_on();
     run(Duration::seconds(1));
   }
@@ -47,7 +49,26 @@ class MachineFixture : public ::testing::Test {
   }
   std::string status(std::string_view name, std::string_view field) const {
     const api::Object found = stored(name);
-    return found ? std::string(api::string_at(found.json(), "status." + std::string(field))) : "gone";
+    return found ? std::string(api::string_at(found.json(), "status." + std::string(field)))
+                 : "gone";
+  }
+  /// Status of a condition of a pod; "" if it has none.
+  std::string condition(std::string_view name, std::string_view type) const {
+    const api::Object found = stored(name);
+    const json::value* list = api::find_path(found.json(), "status.conditions");
+    for (const json::value& each : list ? list->get_array() : json::array()) {
+      if (api::string_at(each, "type") == type) {
+        return std::string(api::string_at(each, "status"));
+      }
+    }
+    return "";
+  }
+  /// A field of a container's status, list elements by number: "state.waiting.reason".
+  std::string container(std::string_view name, int index, std::string_view field) const {
+    return field_of(name, "containerStatuses", index, field);
+  }
+  std::string init_container(std::string_view name, int index, std::string_view field) const {
+    return field_of(name, "initContainerStatuses", index, field);
   }
   std::string allocatable(std::string_view resource) const {
     const auto* list = api::find_path(node().json(), "status.allocatable");
@@ -76,7 +97,8 @@ class MachineFixture : public ::testing::Test {
   }
   std::vector<std::string> held_by(std::string_view name) const {
     std::vector<std::string> ids;
-    for (const node::Holding* holding : machine->agent()->devices().of_pod(stored(name).meta().uid)) {
+    for (const node::Holding* holding :
+         machine->agent()->devices().of_pod(stored(name).meta().uid)) {
       for (const std::string& id : holding->ids()) {
         ids.push_back(id);
       }
@@ -84,6 +106,26 @@ class MachineFixture : public ::testing::Test {
     return ids;
   }
   std::string uuid(int gpu) const { return hardware::gpu_uuid("n1", gpu); }
+
+  std::string field_of(std::string_view name, std::string_view list, int index,
+                       std::string_view field) const {
+    const api::Object found = stored(name);
+    const json::value* value = api::find_path(found.json(), "status");
+    std::string path = std::string(list) + "." + std::to_string(index) + "." + std::string(field);
+    while (value && !path.empty()) {
+      const std::string part = path.substr(0, path.find('.'));
+      path.erase(0, part.size() + 1);
+      if (value->is_array()) {
+        const auto at = static_cast<std::size_t>(std::stoi(part));
+        value = at < value->get_array().size() ? &value->get_array()[at] : nullptr;
+      } else {
+        value = api::find(*value, part);
+      }
+    }
+    return !value               ? "absent"
+           : value->is_string() ? std::string(value->get_string())
+                                : api::to_json(*value);
+  }
 
   mutable ControlPlane plane;
   std::unique_ptr<node::SimulatedMachine> machine;

@@ -130,6 +130,13 @@ class PodBuilder : public ObjectBuilder<PodBuilder> {
     return annotation(model::kRunForAnnotation, duration);
   }
 
+  /// terminationGracePeriodSeconds.
+  PodBuilder& grace(std::int64_t seconds) {
+    return set_spec("terminationGracePeriodSeconds", seconds);
+  }
+  /// activeDeadlineSeconds.
+  PodBuilder& deadline(std::int64_t seconds) { return set_spec("activeDeadlineSeconds", seconds); }
+
   PodBuilder& phase(std::string_view phase) {
     status()["phase"] = text(phase);
     return *this;
