@@ -1,6 +1,6 @@
 #include "berth/store/event_expiry.h"
 
-#include <boost/json/value.hpp>
+#include "berth/store/document.h"
 
 namespace berth::store {
 
@@ -12,7 +12,7 @@ void EventExpiry::written(Store& store, const api::Object& event, TimePoint now)
     const auto current = store.get(kEvents, old.key);
     if (current && current->meta().resource_version == old.resource_version) {
       // A lost race leaves the event to whoever wrote it since.
-      (void)store.erase(current->json(), old.resource_version);
+      (void)store.erase(editable(current->json()), old.resource_version);
     }
     written_.pop_front();
   }

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "berth/api/selector.h"
-#include "berth/model/workload.h"
 #include "berth/store/document.h"
 #include "berth/store/errors.h"
 #include "berth/store/pod_defaults.h"
@@ -61,22 +60,26 @@ void check_not_negative(const object& spec, FieldErrors& errors) {
   }
 }
 
-void check_mode(const model::Job& job, FieldErrors& errors) {
-  if (job.completion_mode != "Indexed" && job.completion_mode != "NonIndexed") {
-    errors.push_back(unsupported_value("spec.completionMode", quote(job.completion_mode),
-                                       {"Indexed", "NonIndexed"}));
+void check_mode(const object& spec, FieldErrors& errors) {
+  const std::string_view mode = text_at(spec, "completionMode");
+  if (mode != "Indexed" && mode != "NonIndexed") {
+    errors.push_back(
+        unsupported_value("spec.completionMode", quote(mode), {"Indexed", "NonIndexed"}));
     return;
   }
-  if (job.completion_mode == "Indexed") {
-    if (!job.completions) {
-      errors.push_back(required_field("spec.completions", "when completion mode is Indexed"));
-    }
-    if (job.parallelism > kMaxIndexedParallelism) {
-      errors.push_back(invalid_value(
-          "spec.parallelism", fmt::to_string(job.parallelism),
-          fmt::format("must be less than or equal to {} when completion mode is Indexed",
-                      kMaxIndexedParallelism)));
-    }
+  if (mode == "NonIndexed") {
+    return;
+  }
+  if (!has(spec, "completions")) {
+    errors.push_back(required_field("spec.completions", "when completion mode is Indexed"));
+  }
+  const api::json::value* parallelism = spec.if_contains("parallelism");
+  if (parallelism != nullptr && parallelism->is_int64() &&
+      parallelism->get_int64() > kMaxIndexedParallelism) {
+    errors.push_back(invalid_value(
+        "spec.parallelism", fmt::to_string(parallelism->get_int64()),
+        fmt::format("must be less than or equal to {} when completion mode is Indexed",
+                    kMaxIndexedParallelism)));
   }
 }
 
@@ -213,13 +216,7 @@ Result<void> check_job(const AdmissionRequest& request, const api::Object& objec
     return invalid(request.kind, object.meta().name, std::move(errors));
   }
   check_not_negative(spec->get_object(), errors);
-  const auto job = model::job_view(object);
-  if (!job && errors.empty()) {
-    return {}; // check_decodable says why
-  }
-  if (job) {
-    check_mode(**job, errors);
-  }
+  check_mode(spec->get_object(), errors);
   if (request.before == nullptr) {
     check_selector(object, errors);
     check_template(object, errors);

@@ -7,6 +7,7 @@
 
 #include "berth/api/json.h"
 #include "berth/model/requests.h"
+#include "berth/store/document.h"
 #include "berth/store/errors.h"
 
 namespace berth::store {
@@ -242,7 +243,7 @@ void QuotaLedger::publish(Store& store, Account& account) {
   for (const auto& [name, limit] : account.hard) {
     used.try_emplace(name);
   }
-  api::json::value document = current->json();
+  api::json::value document = editable(current->json());
   document.as_object()["status"] = {{"hard", amounts(account.hard)}, {"used", amounts(used)}};
   if (document == current->json()) {
     return;

@@ -9,6 +9,7 @@
 #include "berth/api/json.h"
 #include "berth/store/binding.h"
 #include "berth/store/deletion.h"
+#include "berth/store/document.h"
 #include "berth/store/errors.h"
 #include "berth/store/kind_rules.h"
 
@@ -206,7 +207,7 @@ Result<api::Object> Registry::create(const api::Object& object, TimePoint now) {
   }
   BERTH_CHECK(check_namespace(kind, ns));
 
-  api::json::value value = object.json();
+  api::json::value value = editable(object.json());
   api::json::object& document = value.as_object();
   api::json::object& meta = api::object_at(document, "metadata");
   BERTH_CHECK(choose_name(kind, meta, ns));
@@ -239,7 +240,7 @@ Result<api::Object> Registry::update(const api::Object& object, Subresource subr
   BERTH_TRY(const api::Object current, get(group_kind(object), object.key()));
   BERTH_CHECK(check_identity(current, object));
   const bool status_only = subresource == Subresource::Status;
-  api::json::value document = status_only ? current.json() : object.json();
+  api::json::value document = editable(status_only ? current.json() : object.json());
   copy_member(status_only ? object.json().as_object() : current.json().as_object(), "status",
               document.as_object());
   return replace(current, std::move(document), subresource, now);
@@ -250,7 +251,7 @@ Result<api::Object> Registry::patch(const GroupKind& kind, const api::Key& key,
                                     TimePoint now) {
   BERTH_TRY(const api::Object current, get(kind, key));
   BERTH_CHECK(check_patch_identity(current, merge_patch));
-  api::json::value document = current.json();
+  api::json::value document = editable(current.json());
   apply_patch(document.as_object(), merge_patch, subresource);
   return replace(current, std::move(document), subresource, now);
 }
@@ -291,7 +292,7 @@ Result<api::Object> Registry::erase(api::json::value last, const api::Object& cu
 Result<api::Object> Registry::remove(const GroupKind& kind, const api::Key& key,
                                      const DeleteOptions& options, TimePoint now) {
   BERTH_TRY(const api::Object current, get(kind, key));
-  api::json::value document = current.json();
+  api::json::value document = editable(current.json());
   BERTH_TRY(const DeletionStep step, begin_deletion(current, options, now, document.as_object()));
   switch (step) {
   case DeletionStep::Keep:
@@ -307,7 +308,7 @@ Result<api::Object> Registry::remove(const GroupKind& kind, const api::Key& key,
 Result<api::Object> Registry::bind(const Binding& binding, TimePoint now) {
   BERTH_TRY(const api::Object current, get(kPods, binding.pod));
   BERTH_CHECK(check_binding(current, binding));
-  api::json::value document = current.json();
+  api::json::value document = editable(current.json());
   apply_binding(binding, now, document.as_object());
   const AdmissionRequest request{.operation = AdmissionRequest::Operation::Update,
                                  .kind = kPods,
