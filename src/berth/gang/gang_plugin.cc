@@ -1,0 +1,134 @@
+#include "berth/gang/gang_plugin.h"
+
+#include <tuple>
+
+#include <fmt/format.h>
+
+namespace berth::gang {
+namespace {
+
+using sched::EventInterest;
+using sched::EventResource;
+using sched::Point;
+using sched::Status;
+using sched::StatusCode;
+
+class Gang final : public sched::Plugin {
+ public:
+  explicit Gang(std::shared_ptr<const Groups> groups) : groups_(std::move(groups)) {}
+
+  std::string_view name() const override { return kGangPlugin; }
+
+  sched::Points points() const override {
+    return Point::QueueSort | Point::Filter | Point::Reserve |
+           static_cast<sched::Points>(Point::Permit);
+  }
+
+  std::vector<EventInterest> events() const override {
+    return {{.resource = EventResource::PodGroup, .action = sched::actions::kAll}};
+  }
+
+  bool less(const sched::QueuedPod& a, const sched::QueuedPod& b) const override {
+    if (a.pod->priority != b.pod->priority) {
+      return a.pod->priority > b.pod->priority;
+    }
+    return rank(a) < rank(b);
+  }
+
+  sched::Prepared prepare(const sched::PodPtr& pod, const sched::ClusterState&) const override {
+    const api::Key key = group_of(*pod);
+    if (key.name.empty()) {
+      return {.status = Status::skip(), .run = nullptr, .nodes = {}};
+    }
+    const model::PodGroup* group = groups_->find(key);
+    if (group == nullptr) {
+      return rejected(std::string(kReasonNoGroup));
+    }
+    const std::int64_t members = groups_->member_count(key);
+    if (members < group->min_member) {
+      return rejected(fmt::format("pre-filter pod {} cannot find enough sibling pods, current pods "
+                                  "number: {}, minMember of group: {}",
+                                  pod->name(), members, group->min_member));
+    }
+    return {.status = Status::skip(), .run = nullptr, .nodes = {}};
+  }
+
+  sched::PermitResult permit(const sched::PodPtr& pod, sched::NodeId,
+                             const sched::ClusterState& state) override {
+    const api::Key key = group_of(*pod);
+    if (key.name.empty()) {
+      return {};
+    }
+    const model::PodGroup* group = groups_->find(key);
+    if (group == nullptr) {
+      return {.status = Status::of(StatusCode::Unschedulable, std::string(kReasonNoGroup)),
+              .timeout = {},
+              .effects = {}};
+    }
+    if (groups_->placed_count(key, state, pod->uid) + 1 < group->min_member) {
+      return {.status = {.code = StatusCode::Wait, .reasons = {}, .plugin = {}},
+              .timeout = schedule_timeout(*group),
+              .effects = {}};
+    }
+    sched::PermitResult result;
+    result.effects.allow = siblings(key, pod->uid);
+    return result;
+  }
+
+  sched::Effects unreserve(const sched::PodPtr& pod, sched::NodeId,
+                           const sched::ClusterState&) override {
+    const api::Key key = group_of(*pod);
+    sched::Effects effects;
+    if (!key.name.empty()) {
+      effects.reject = siblings(key, pod->uid);
+    }
+    return effects;
+  }
+
+ private:
+  using Rank = std::tuple<TimePoint, std::string, std::string, std::string>;
+
+  static sched::Prepared rejected(std::string reason) {
+    return {.status = Status::of(StatusCode::Unresolvable, std::move(reason)),
+            .run = nullptr,
+            .nodes = {}};
+  }
+
+  Rank rank(const sched::QueuedPod& queued) const {
+    const api::Key key = group_of(*queued.pod);
+    const model::PodGroup* group = key.name.empty() ? nullptr : groups_->find(key);
+    if (group == nullptr) {
+      const TimePoint first = queued.attempts == 0 ? queued.timestamp : queued.initial_attempt;
+      return {first, queued.pod->ns(), queued.pod->name(), ""};
+    }
+    return {group->meta.creation_timestamp.value_or(queued.timestamp), key.ns, key.name,
+            queued.pod->name()};
+  }
+
+  /// The other members; whoever among them is not waiting is left alone by the process.
+  std::vector<std::string> siblings(const api::Key& key, std::string_view uid) const {
+    std::vector<std::string> found;
+    for (const Groups::Member& member : groups_->members(key)) {
+      if (member.pod->uid != uid) {
+        found.push_back(member.pod->uid);
+      }
+    }
+    return found;
+  }
+
+  std::shared_ptr<const Groups> groups_;
+};
+
+} // namespace
+
+Duration schedule_timeout(const model::PodGroup& group) {
+  return Duration::seconds(group.schedule_timeout_seconds.value_or(kDefaultTimeoutSeconds));
+}
+
+sched::PluginFactory gang_plugin(std::shared_ptr<const Groups> groups) {
+  return [groups](const sched::PluginConfig&) -> Result<std::unique_ptr<sched::Plugin>> {
+    return std::make_unique<Gang>(groups);
+  };
+}
+
+} // namespace berth::gang

@@ -1,0 +1,97 @@
+// The scheduler process's parts that talk to the API; private to this room.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "berth/client/events.h"
+#include "berth/client/informer.h"
+#include "berth/gang/gang_plugin.h"
+#include "berth/gang/place_group.h"
+#include "berth/sched/cycle.h"
+#include "berth/sched/queue.h"
+#include "berth/sched/waiting_pods.h"
+#include "berth/scheduler/scheduler.h"
+
+namespace berth::scheduler {
+
+/// Invariant: a pod of ours without a node is in the queue, in flight (being decided, waiting at
+/// Permit, or its binding is under way) or gone. One task of the loop decides one pod or one group.
+class Scheduler::Process : public std::enable_shared_from_this<Scheduler::Process> {
+ public:
+  Process(client::Client& client, Loop& loop, Rng rng, SchedulerOptions options,
+          sched::Framework framework, std::shared_ptr<gang::Groups> groups);
+
+  void watch();
+  void stop();
+
+  bool idle() const;
+  bool synced() const;
+  const SchedulerStats& stats() const { return stats_; }
+  const sched::Queue& queue() const { return queue_; }
+  const sched::ClusterState& state() const { return state_; }
+  bool ours(std::string_view scheduler_name) const;
+
+ private:
+  // ---- what informers say (process_watch.cc)
+  // ------------------------------------------------------
+  void on_pod(const api::Object& old, const api::Object& now);
+  void on_node(const api::Object& old, const api::Object& now);
+  void on_group(const api::Object& old, const api::Object& now);
+  void on_budget(const api::Object& old, const api::Object& now);
+  void on_namespace(const api::Object& old, const api::Object& now);
+  void assigned_pod(const sched::PodPtr& before, const sched::PodPtr& now);
+  void pending_pod(const sched::PodPtr& before, const sched::PodPtr& now);
+  void pod_gone(const sched::PodPtr& last);
+  void tell_queue(const sched::ClusterEvent& event, std::string_view except = {});
+  sched::PodPtr describe(const api::Object& object);
+
+  // ---- deciding (process_decide.cc)
+  // ---------------------------------------------------------------
+  void wake();
+  void arm_timer();
+  void decide_next();
+  void decide_pod(sched::QueuedPod queued);
+  void decide_group(sched::QueuedPod first);
+  void settle(sched::QueuedPod queued, sched::Decision decision);
+  void carry_out(const sched::Effects& effects);
+  void release(sched::WaitingPod waiting, const std::string& plugin, std::string message);
+  sched::CycleOptions cycle_options();
+
+  // ---- writing (process_write.cc)
+  // -----------------------------------------------------------------
+  void bind(sched::QueuedPod queued, const sched::Decision& decision);
+  void bound(sched::QueuedPod queued, sched::NodeId node, const std::string& node_name,
+             Result<api::Object> answer);
+  void unschedulable(sched::QueuedPod queued, const sched::Decision& decision);
+  void write_condition(const std::string& uid, std::string_view reason, const std::string& message,
+                       std::optional<std::string> nominated_node);
+  void evict(const sched::PodPtr& victim, const sched::PodPtr& by, const std::string& node);
+
+  struct Seen {
+    api::Object object;
+    sched::PodPtr pod;
+  };
+
+  client::Client& client_;
+  Loop& loop_;
+  Rng rng_;
+  SchedulerOptions options_;
+  std::shared_ptr<gang::Groups> groups_;
+  sched::Framework framework_;
+  sched::ClusterState state_;
+  sched::Queue queue_;
+  sched::WaitingPods waiting_;
+  client::EventRecorder events_;
+  std::vector<std::unique_ptr<client::Informer>> informers_;
+  std::map<std::string, Seen, std::less<>> pods_; ///< every live pod, by uid
+  Timer timer_;
+  bool step_posted_ = false;
+  bool stopped_ = false;
+  std::uint64_t binding_ = 0; ///< bindings whose answer is not in
+  SchedulerStats stats_;
+};
+
+} // namespace berth::scheduler

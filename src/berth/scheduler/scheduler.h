@@ -1,0 +1,72 @@
+// The scheduler process: informers feed the deciding wing's state and queue, decisions become
+// bindings, conditions, events and evictions. Thin: it decides nothing itself. Behaviour visible
+// through the API is kube-scheduler's.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "berth/base/loop.h"
+#include "berth/base/rng.h"
+#include "berth/client/client.h"
+#include "berth/sched/framework.h"
+#include "berth/sched/queue.h"
+
+namespace berth::scheduler {
+
+struct SchedulerOptions {
+  /// Pods with these spec.schedulerName are ours; the first is the name in events.
+  std::vector<std::string> names = {"default-scheduler", "berth-scheduler",
+                                    "scheduler-plugins-scheduler"};
+  /// Plugins in order; default: default_profile() with Gang and GpuTopology (see berth_profile).
+  sched::Profile profile;
+  sched::QueueOptions queue;
+};
+
+/// Kubernetes' default plugins, Gang for pod groups, GpuTopology with this policy ("topology",
+/// "binpack", "spread").
+sched::Profile berth_profile(std::string_view gpu_policy = "topology");
+
+struct SchedulerStats {
+  std::uint64_t attempts = 0; ///< pods decided
+  std::uint64_t bound = 0;    ///< bindings the API accepted
+  std::uint64_t rejected = 0; ///< attempts that ended Unschedulable
+  std::uint64_t bind_failures = 0;
+  std::uint64_t preempted = 0; ///< victims deleted
+};
+
+/// One scheduler on one Loop. Watches at once; stops when destroyed: bindings in flight still reach
+/// the API, a successor learns of them by listing.
+class Scheduler {
+ public:
+  /// Error: a profile that names an unknown plugin or bad arguments.
+  static Result<std::unique_ptr<Scheduler>> start(client::Client& client, Loop& loop, Rng rng,
+                                                  SchedulerOptions options);
+  ~Scheduler();
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
+
+  /// Nothing to decide, nothing in flight: every pod is placed, or was tried since the last change
+  /// that could help it. Pods in backoff count as work.
+  bool idle() const;
+  bool synced() const;
+  SchedulerStats stats() const;
+  sched::Queue::Depth depth() const;
+  /// For invariant checks: the scheduler's picture of the cluster.
+  const sched::ClusterState& state() const;
+  bool schedules(std::string_view scheduler_name) const;
+
+ private:
+  class Process;
+
+ public:
+  /// For start() alone: Process has no name outside this room.
+  explicit Scheduler(std::shared_ptr<Process> process);
+
+ private:
+  std::shared_ptr<Process> process_;
+};
+
+} // namespace berth::scheduler
