@@ -18,7 +18,13 @@
 #include "berth/hardware/choose.h"
 #include "berth/runtime/facts.h"
 
+namespace berth::scheduler {
+class Scheduler;
+}
+
 namespace berth::cluster {
+
+class Fleet;
 
 struct ClusterOptions {
   std::uint64_t seed = 1;
@@ -68,7 +74,14 @@ class Cluster {
   /// Whether a controller or agent here acts on objects of this kind; others are only stored.
   static bool acts_on(const api::GroupVersionKind& gvk);
 
+  // ---- for tests and fault harnesses
+  // --------------------------------------------------------------
+  Fleet& fleet();
+  const scheduler::Scheduler& scheduler() const;
+
  private:
+  Result<api::Object> add_node(const api::Object& object);
+
   struct State;
   std::unique_ptr<State> state_;
 };

@@ -1,0 +1,205 @@
+#include "berth/cluster/cluster.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "berth/base/assert.h"
+#include "berth/client/local_client.h"
+#include "berth/cluster/fleet.h"
+#include "berth/controllers/controllers.h"
+#include "berth/scheduler/scheduler.h"
+#include "berth/store/memory_store.h"
+#include "berth/store/registry.h"
+
+namespace berth::cluster {
+namespace {
+
+std::string_view policy_name(hardware::ChoicePolicy policy) {
+  switch (policy) {
+  case hardware::ChoicePolicy::Topology:
+    return "topology";
+  case hardware::ChoicePolicy::Binpack:
+    return "binpack";
+  case hardware::ChoicePolicy::Spread:
+    return "spread";
+  }
+  return "topology";
+}
+
+/// Position of a kind in the order in which a cluster wants objects: known kinds as listed, then
+/// everything else.
+std::size_t apply_rank(const api::Object& object) {
+  const auto kinds = api::known_kinds();
+  const auto it = std::ranges::find_if(kinds, [&](const api::KindInfo& info) {
+    return info.group == object.gvk().group && info.kind == object.gvk().kind;
+  });
+  return static_cast<std::size_t>(it - kinds.begin());
+}
+
+bool is_node(const api::Object& object) {
+  return object.gvk().group.empty() && object.gvk().kind == "Node";
+}
+
+} // namespace
+
+struct Cluster::State {
+  State(Loop& on_loop, ClusterSpec given, ClusterOptions options)
+      : loop(on_loop), spec(std::move(given)), rng(options.seed), registry(store, rng.fork(1)),
+        admin(registry, on_loop), system(registry, on_loop),
+        fleet(on_loop, registry, rng.fork(2), options) {
+    const auto bootstrapped = store::bootstrap(registry, loop.now());
+    BERTH_ASSERT(bootstrapped.has_value(), to_string(bootstrapped.error()));
+    controllers = std::make_unique<controllers::Controllers>(system, loop, rng.fork(3),
+                                                             controllers::ControllerOptions{});
+    scheduler::SchedulerOptions scheduling;
+    scheduling.profile = scheduler::berth_profile(policy_name(options.gpu_policy));
+    auto started = scheduler::Scheduler::start(system, loop, rng.fork(4), std::move(scheduling));
+    BERTH_ASSERT(started.has_value(), to_string(started.error()));
+    scheduler = *std::move(started);
+    for (const NodeGroup& group : spec.groups) {
+      fleet.add(group);
+    }
+    for (const api::Manifest& node : spec.nodes) {
+      fleet.add(node.object);
+    }
+    for (const Fault& fault : spec.faults) {
+      due_faults.insert(loop.after(fault.at, [this, fault] {
+        fleet.inject(fault);
+        ++faults_done;
+      }));
+    }
+  }
+
+  ~State() {
+    for (const TimerId id : due_faults) {
+      loop.cancel(id);
+    }
+  }
+
+  Loop& loop;
+  ClusterSpec spec;
+  Rng rng;
+  store::MemoryStore store;
+  store::Registry registry;
+  client::LocalClient admin;
+  client::LocalClient system;
+  Fleet fleet;
+  std::unique_ptr<controllers::Controllers> controllers;
+  std::unique_ptr<scheduler::Scheduler> scheduler;
+  std::set<TimerId> due_faults;
+  std::size_t faults_done = 0;
+};
+
+Cluster::Cluster(Loop& loop, ClusterSpec spec, ClusterOptions options)
+    : state_(std::make_unique<State>(loop, std::move(spec), options)) {}
+
+Cluster::~Cluster() = default;
+
+client::Client& Cluster::client() {
+  return state_->admin;
+}
+
+void Cluster::apply(std::vector<api::Manifest> manifests,
+                    std::function<void(std::vector<Applied>)> done) {
+  struct Batch {
+    std::vector<std::optional<Applied>> answers;
+    std::size_t open = 0;
+    std::function<void(std::vector<Applied>)> done;
+  };
+  auto batch = std::make_shared<Batch>();
+  batch->answers.resize(manifests.size());
+  batch->open = manifests.size();
+  batch->done = std::move(done);
+  const auto answer = [batch](std::size_t i, Applied applied) {
+    batch->answers[i] = std::move(applied);
+    if (--batch->open == 0) {
+      std::vector<Applied> all;
+      for (auto& one : batch->answers) {
+        all.push_back(*std::move(one));
+      }
+      batch->done(std::move(all));
+    }
+  };
+  std::vector<std::size_t> order(manifests.size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    order[i] = i;
+  }
+  std::ranges::stable_sort(order, {},
+                           [&](std::size_t i) { return apply_rank(manifests[i].object); });
+  if (manifests.empty()) {
+    state_->loop.post([batch] { batch->done({}); });
+  }
+  for (const std::size_t i : order) {
+    const api::Manifest& manifest = manifests[i];
+    if (is_node(manifest.object)) {
+      state_->loop.post([this, i, manifest, answer] {
+        answer(i, Applied{.manifest = manifest, .result = add_node(manifest.object)});
+      });
+      continue;
+    }
+    state_->admin.create(manifest.object, [i, manifest, answer](Result<api::Object> result) {
+      answer(i, Applied{.manifest = manifest, .result = std::move(result)});
+    });
+  }
+}
+
+/// A Node object becomes a machine, whose agent registers it.
+Result<api::Object> Cluster::add_node(const api::Object& object) {
+  if (state_->fleet.has(object.meta().name)) {
+    return fail(Code::AlreadyExists,
+                fmt::format("nodes \"{}\" already exists", object.meta().name));
+  }
+  BERTH_CHECK(model::node_view(object));
+  state_->fleet.add(object);
+  return object;
+}
+
+void Cluster::inject(const Fault& fault) {
+  state_->fleet.inject(fault);
+}
+
+bool Cluster::settled() const {
+  return state_->faults_done == state_->spec.faults.size() && state_->scheduler->synced() &&
+         state_->scheduler->idle() && state_->controllers->settled() && state_->fleet.settled();
+}
+
+std::vector<runtime::ContainerFacts> Cluster::container_facts(const api::Key& pod) const {
+  const auto object = state_->registry.get(client::kPods, pod);
+  if (!object) {
+    return {};
+  }
+  const auto view = model::pod_view(*object);
+  return view ? state_->fleet.facts((*view)->spec.node_name, object->meta().uid)
+              : std::vector<runtime::ContainerFacts>();
+}
+
+const hardware::Platform* Cluster::platform_of(std::string_view node) const {
+  return state_->fleet.platform_of(node);
+}
+
+bool Cluster::acts_on(const api::GroupVersionKind& gvk) {
+  static constexpr std::pair<std::string_view, std::string_view> kOurs[] = {
+      {"", "Pod"},
+      {"", "Node"},
+      {"", "Namespace"},
+      {"policy", "PodDisruptionBudget"},
+      {"scheduling.k8s.io", "PriorityClass"},
+      {"coordination.k8s.io", "Lease"},
+      {"", "Event"}};
+  return std::ranges::find(kOurs, std::pair<std::string_view, std::string_view>(
+                                      gvk.group, gvk.kind)) != std::end(kOurs) ||
+         controllers::has_controller(gvk);
+}
+
+Fleet& Cluster::fleet() {
+  return state_->fleet;
+}
+const scheduler::Scheduler& Cluster::scheduler() const {
+  return *state_->scheduler;
+}
+
+} // namespace berth::cluster

@@ -1,0 +1,134 @@
+#include "berth/cluster/fleet.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace berth::cluster {
+
+Fleet::Fleet(Loop& loop, store::Registry& registry, Rng rng, const ClusterOptions& options)
+    : loop_(loop), registry_(registry), rng_(std::move(rng)),
+      default_run_for_(options.default_run_for), gpu_policy_(options.gpu_policy) {}
+
+Fleet::~Fleet() = default;
+
+void Fleet::add(const NodeGroup& group) {
+  const hardware::Platform* platform = hardware::Catalogue::builtin().find(group.platform);
+  const std::string& prefix = group.prefix.empty() ? group.platform : group.prefix;
+  for (int i = 1; i <= group.count; ++i) {
+    add(node::MachineOptions{.name = fmt::format("{}-{}", prefix, i),
+                             .platform = platform,
+                             .labels = group.labels,
+                             .taints = group.taints});
+  }
+}
+
+void Fleet::add(const api::Object& object) {
+  const auto node = model::node_view(object);
+  const hardware::Platform* platform =
+      node ? hardware::Catalogue::builtin().of_node(**node) : nullptr;
+  add(node::MachineOptions{
+      .name = object.meta().name, .platform = platform, .node_document = object.json()});
+}
+
+void Fleet::add(node::MachineOptions options) {
+  options.default_run_for = default_run_for_;
+  options.gpu_policy = gpu_policy_;
+  options.seed = rng_.next();
+  Place place{.platform = options.platform};
+  place.direct = std::make_unique<client::LocalClient>(registry_, loop_);
+  place.link =
+      std::make_unique<client::FaultyClient>(*place.direct, loop_, rng_.fork(machines_.size()));
+  const std::string name = options.name;
+  place.machine = std::make_unique<node::SimulatedMachine>(loop_, *place.link, std::move(options));
+  place.timer = std::make_unique<Timer>(loop_);
+  place.machine->power_on();
+  machines_.emplace(name, std::move(place));
+}
+
+void Fleet::inject(const Fault& fault) {
+  const auto it = machines_.find(fault.node);
+  if (it == machines_.end()) {
+    return;
+  }
+  Place& place = it->second;
+  node::SimulatedMachine& machine = *place.machine;
+  switch (fault.kind) {
+  case Fault::Kind::Xid:
+    (void)machine.inventory().xid(fault.gpu,
+                                  fault.code); // an index that the machine lacks hurts nobody
+    break;
+  case Fault::Kind::Repair:
+    (void)machine.inventory().repair(fault.gpu);
+    break;
+  case Fault::Kind::NodeDown:
+    machine.power_off();
+    break;
+  case Fault::Kind::NodeUp:
+    machine.power_on();
+    break;
+  case Fault::Kind::AgentCrash:
+    machine.crash_agent();
+    if (machine.powered()) {
+      machine.start_agent();
+    }
+    break;
+  case Fault::Kind::PluginCrash:
+    machine.crash_plugin();
+    place.timer->set(fault.pause, [&machine] {
+      if (machine.powered()) {
+        machine.start_plugin();
+      }
+    });
+    break;
+  case Fault::Kind::Cut:
+    place.link->disconnect();
+    place.timer->set(fault.pause, [link = place.link.get()] { link->reconnect(); });
+    break;
+  }
+}
+
+bool Fleet::settled() const {
+  return std::ranges::all_of(machines_, [](const auto& entry) {
+    const node::SimulatedMachine& machine = *entry.second.machine;
+    return !entry.second.timer->armed() && machine.runtime().next_end() == TimePoint::max() &&
+           (machine.agent() == nullptr || machine.agent()->settled());
+  });
+}
+
+std::vector<runtime::ContainerFacts> Fleet::facts(std::string_view node,
+                                                  std::string_view pod_uid) const {
+  const auto it = machines_.find(node);
+  return it == machines_.end() ? std::vector<runtime::ContainerFacts>()
+                               : std::as_const(*it->second.machine).runtime().facts(pod_uid);
+}
+
+const hardware::Platform* Fleet::platform_of(std::string_view node) const {
+  const auto it = machines_.find(node);
+  return it == machines_.end() ? nullptr : it->second.platform;
+}
+
+std::vector<std::string> Fleet::broken_invariants() const {
+  std::vector<std::string> broken;
+  for (const auto& [name, place] : machines_) {
+    for (const std::string& text : place.machine->broken_invariants()) {
+      broken.push_back(fmt::format("{}: {}", name, text));
+    }
+  }
+  return broken;
+}
+
+std::vector<std::string> Fleet::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, place] : machines_) {
+    names.push_back(name);
+  }
+  return names;
+}
+
+node::SimulatedMachine* Fleet::find(std::string_view node) {
+  const auto it = machines_.find(node);
+  return it == machines_.end() ? nullptr : it->second.machine.get();
+}
+
+} // namespace berth::cluster

@@ -1,0 +1,66 @@
+// The machines of a simulated cluster: hardware with an agent and a device plugin each, and what
+// can befall them.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "berth/base/loop.h"
+#include "berth/base/rng.h"
+#include "berth/client/faulty_client.h"
+#include "berth/client/local_client.h"
+#include "berth/cluster/cluster.h"
+#include "berth/cluster/spec.h"
+#include "berth/node/simulated_machine.h"
+
+namespace berth::cluster {
+
+/// Owns the machines, and for each the client through which its agent reaches the API, so that a
+/// machine can be cut off. Machines are held and visited in the order of their making.
+class Fleet {
+ public:
+  Fleet(Loop& loop, store::Registry& registry, Rng rng, const ClusterOptions& options);
+  ~Fleet();
+  Fleet(const Fleet&) = delete;
+  Fleet& operator=(const Fleet&) = delete;
+
+  /// Makes the group's machines and switches them on.
+  void add(const NodeGroup& group);
+  /// Makes one machine for a Kubernetes Node object and switches it on. Precondition: it decodes.
+  void add(const api::Object& node);
+  bool has(std::string_view node) const { return machines_.contains(node); }
+
+  /// Faults that name no machine of this fleet do nothing.
+  void inject(const Fault& fault);
+
+  /// Every running agent has done what it can, and no container has an end in sight.
+  bool settled() const;
+  std::vector<runtime::ContainerFacts> facts(std::string_view node, std::string_view pod_uid) const;
+  const hardware::Platform* platform_of(std::string_view node) const;
+  /// Every broken rule of any machine, prefixed with its name.
+  std::vector<std::string> broken_invariants() const;
+  std::vector<std::string> names() const;
+  node::SimulatedMachine* find(std::string_view node);
+
+ private:
+  struct Place {
+    const hardware::Platform* platform = nullptr;
+    std::unique_ptr<client::LocalClient> direct;
+    std::unique_ptr<client::FaultyClient> link;
+    std::unique_ptr<node::SimulatedMachine> machine;
+    std::unique_ptr<Timer> timer; ///< ends the pause of the last fault
+  };
+  void add(node::MachineOptions options);
+
+  Loop& loop_;
+  store::Registry& registry_;
+  Rng rng_;
+  Duration default_run_for_;
+  hardware::ChoicePolicy gpu_policy_;
+  std::map<std::string, Place, std::less<>> machines_;
+};
+
+} // namespace berth::cluster
