@@ -29,7 +29,7 @@ bool VirtualLoop::step() {
   }
   auto node = events_.extract(events_.begin());
   due_.erase(node.key().second);
-  now_ = node.key().first;
+  now_ = std::max(now_, node.key().first);
   node.mapped()();
   return true;
 }

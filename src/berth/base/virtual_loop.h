@@ -24,6 +24,9 @@ class VirtualLoop final : public Loop {
 
   /// Runs the next event; false if there is none.
   bool step();
+  /// The process was suspended, or the clock was set forward: time passes and nothing runs. What became due
+  /// meanwhile runs late, in order.
+  void stall(Duration d) { now_ = now_ + d; }
   /// Runs every event due at or before `end`, then sets the clock to `end`.
   void run_until(TimePoint end);
   /// Runs until no event is left or `limit` events have run; true if none is left.

@@ -49,15 +49,18 @@ bool is_node(const api::Object& object) {
 struct Cluster::State {
   State(Loop& on_loop, ClusterSpec given, ClusterOptions options)
       : loop(on_loop), spec(std::move(given)), rng(options.seed), registry(store, rng.fork(1)),
-        admin(registry, on_loop), system(registry, on_loop),
+        admin(registry, on_loop), direct(registry, on_loop),
+        control_line(direct, on_loop, rng.fork(5), options.line_faults),
+        scheduler_line(direct, on_loop, rng.fork(6), options.line_faults),
         fleet(on_loop, registry, rng.fork(2), options) {
     const auto bootstrapped = store::bootstrap(registry, loop.now());
     BERTH_ASSERT(bootstrapped.has_value(), to_string(bootstrapped.error()));
-    controllers = std::make_unique<controllers::Controllers>(system, loop, rng.fork(3),
+    controllers = std::make_unique<controllers::Controllers>(control_line, loop, rng.fork(3),
                                                              controllers::ControllerOptions{});
     scheduler::SchedulerOptions scheduling;
     scheduling.profile = scheduler::berth_profile(policy_name(options.gpu_policy));
-    auto started = scheduler::Scheduler::start(system, loop, rng.fork(4), std::move(scheduling));
+    auto started =
+        scheduler::Scheduler::start(scheduler_line, loop, rng.fork(4), std::move(scheduling));
     BERTH_ASSERT(started.has_value(), to_string(started.error()));
     scheduler = *std::move(started);
     for (const NodeGroup& group : spec.groups) {
@@ -86,7 +89,9 @@ struct Cluster::State {
   store::MemoryStore store;
   store::Registry registry;
   client::LocalClient admin;
-  client::LocalClient system;
+  client::LocalClient direct;
+  client::FaultyClient control_line;
+  client::FaultyClient scheduler_line;
   Fleet fleet;
   std::unique_ptr<controllers::Controllers> controllers;
   std::unique_ptr<scheduler::Scheduler> scheduler;
@@ -193,6 +198,16 @@ bool Cluster::acts_on(const api::GroupVersionKind& gvk) {
   return std::ranges::find(kOurs, std::pair<std::string_view, std::string_view>(
                                       gvk.group, gvk.kind)) != std::end(kOurs) ||
          controllers::has_controller(gvk);
+}
+
+store::Registry& Cluster::registry() {
+  return state_->registry;
+}
+
+void Cluster::set_line_faults(const client::Faults& faults) {
+  state_->control_line.set_faults(faults);
+  state_->scheduler_line.set_faults(faults);
+  state_->fleet.set_line_faults(faults);
 }
 
 Fleet& Cluster::fleet() {

@@ -14,12 +14,16 @@
 #include "berth/base/loop.h"
 #include "berth/base/result.h"
 #include "berth/client/client.h"
+#include "berth/client/faulty_client.h"
 #include "berth/cluster/spec.h"
 #include "berth/hardware/choose.h"
 #include "berth/runtime/facts.h"
 
 namespace berth::scheduler {
 class Scheduler;
+}
+namespace berth::store {
+class Registry;
 }
 
 namespace berth::cluster {
@@ -32,6 +36,8 @@ struct ClusterOptions {
   /// deleted.
   Duration default_run_for = Duration::minutes(10);
   hardware::ChoicePolicy gpu_policy = hardware::ChoicePolicy::Topology;
+  /// How bad the lines between the API and every component are; none by default.
+  client::Faults line_faults = {};
 };
 
 /// Outcome of applying one manifest.
@@ -64,6 +70,8 @@ class Cluster {
   /// has an end in sight, no scripted fault is due, and every pending pod has been tried since the
   /// last change that could help it.
   bool settled() const;
+  /// Who keeps settled() false, one line each.
+  std::vector<std::string> unsettled() const;
 
   /// What the containers of a pod see; empty if the pod has none on any machine.
   std::vector<runtime::ContainerFacts> container_facts(const api::Key& pod) const;
@@ -77,6 +85,8 @@ class Cluster {
   // ---- for tests and fault harnesses
   // --------------------------------------------------------------
   Fleet& fleet();
+  store::Registry& registry();
+  void set_line_faults(const client::Faults& faults);
   const scheduler::Scheduler& scheduler() const;
 
  private:

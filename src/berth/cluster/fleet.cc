@@ -8,7 +8,8 @@ namespace berth::cluster {
 
 Fleet::Fleet(Loop& loop, store::Registry& registry, Rng rng, const ClusterOptions& options)
     : loop_(loop), registry_(registry), rng_(std::move(rng)),
-      default_run_for_(options.default_run_for), gpu_policy_(options.gpu_policy) {}
+      default_run_for_(options.default_run_for), gpu_policy_(options.gpu_policy),
+      line_faults_(options.line_faults) {}
 
 Fleet::~Fleet() = default;
 
@@ -37,13 +38,20 @@ void Fleet::add(node::MachineOptions options) {
   options.seed = rng_.next();
   Place place{.platform = options.platform};
   place.direct = std::make_unique<client::LocalClient>(registry_, loop_);
-  place.link =
-      std::make_unique<client::FaultyClient>(*place.direct, loop_, rng_.fork(machines_.size()));
+  place.link = std::make_unique<client::FaultyClient>(*place.direct, loop_,
+                                                      rng_.fork(machines_.size()), line_faults_);
   const std::string name = options.name;
   place.machine = std::make_unique<node::SimulatedMachine>(loop_, *place.link, std::move(options));
   place.timer = std::make_unique<Timer>(loop_);
   place.machine->power_on();
   machines_.emplace(name, std::move(place));
+}
+
+void Fleet::set_line_faults(const client::Faults& faults) {
+  line_faults_ = faults;
+  for (auto& [name, place] : machines_) {
+    place.link->set_faults(faults);
+  }
 }
 
 void Fleet::inject(const Fault& fault) {

@@ -31,6 +31,7 @@ class Fleet {
   void add(const NodeGroup& group);
   /// Makes one machine for a Kubernetes Node object and switches it on. Precondition: it decodes.
   void add(const api::Object& node);
+  void set_line_faults(const client::Faults& faults);
   bool has(std::string_view node) const { return machines_.contains(node); }
 
   /// Faults that name no machine of this fleet do nothing.
@@ -60,6 +61,7 @@ class Fleet {
   Rng rng_;
   Duration default_run_for_;
   hardware::ChoicePolicy gpu_policy_;
+  client::Faults line_faults_;
   std::map<std::string, Place, std::less<>> machines_;
 };
 

@@ -248,6 +248,25 @@ Result<Fault> parse_fault(std::string_view text) {
   return fault;
 }
 
+std::string to_string(const Fault& fault) {
+  const auto form = std::ranges::find(kFaultForms, fault.kind, &FaultForm::kind);
+  std::string text = fmt::format("{}:{}", form->name, fault.node);
+  switch (fault.kind) {
+  case Fault::Kind::Xid:
+    return text + fmt::format(":{}:{}", fault.gpu, fault.code);
+  case Fault::Kind::Repair:
+    return text + fmt::format(":{}", fault.gpu);
+  case Fault::Kind::PluginCrash:
+  case Fault::Kind::Cut:
+    return text + ":" + berth::to_string(fault.pause);
+  case Fault::Kind::NodeDown:
+  case Fault::Kind::NodeUp:
+  case Fault::Kind::AgentCrash:
+    return text;
+  }
+  return text;
+}
+
 Result<ClusterSpec> read_cluster_spec(const std::vector<api::Manifest>& manifests) {
   ClusterSpec spec;
   for (const api::Manifest& manifest : manifests) {

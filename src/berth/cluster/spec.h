@@ -59,6 +59,8 @@ Result<NodeGroup> parse_node_group(std::string_view text);
 /// "5m:xid:dgx-h100-1:3:79", "5m:repair:NODE:GPU", "1h:node-down:NODE", "2h:node-up:NODE",
 /// "10s:agent-crash:NODE", "10s:plugin-crash:NODE[:PAUSE]", "1m:cut:NODE:PAUSE".
 Result<Fault> parse_fault(std::string_view text);
+/// The same form, without the time: "xid:dgx-h100-1:3:79".
+std::string to_string(const Fault& fault);
 
 /// A --cluster file: `apiVersion: berth.dev/v1alpha1, kind: Cluster` documents (spec.nodes[]:
 /// platform, count, name, labels, taints; spec.faults[]: texts as for parse_fault) and Kubernetes

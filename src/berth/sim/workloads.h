@@ -1,0 +1,23 @@
+// Manifests of random workloads, as documents: what users submit to a GPU cluster, in small.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "berth/api/object.h"
+#include "berth/base/rng.h"
+
+namespace berth::sim {
+
+/// A lone pod with 0 to 8 GPUs; may fail, be restarted, carry a priority, or ask for a product that
+/// may not exist.
+std::vector<api::Object> random_pod(Rng& rng, std::string_view name);
+/// A Job, indexed or not, some of whose pods may fail.
+std::vector<api::Object> random_job(Rng& rng, std::string_view name);
+/// A PodGroup and the Job whose pods are its members.
+std::vector<api::Object> random_gang(Rng& rng, std::string_view name);
+/// PriorityClasses "low" (-10) and "high" (1000) that random_pod refers to.
+std::vector<api::Object> priority_classes();
+
+} // namespace berth::sim
