@@ -172,6 +172,23 @@ bool Cluster::settled() const {
          state_->scheduler->idle() && state_->controllers->settled() && state_->fleet.settled();
 }
 
+std::vector<std::string> Cluster::unsettled() const {
+  std::vector<std::string> who = state_->fleet.in_motion();
+  if (state_->faults_done < state_->spec.faults.size()) {
+    who.push_back(fmt::format("{} scripted faults are due",
+                              state_->spec.faults.size() - state_->faults_done));
+  }
+  if (!state_->scheduler->synced() || !state_->scheduler->idle()) {
+    const auto depth = state_->scheduler->depth();
+    who.push_back(fmt::format("scheduler: {} pods active, {} in backoff, {} in flight",
+                              depth.active, depth.backoff, depth.in_flight));
+  }
+  if (!state_->controllers->settled()) {
+    who.emplace_back("controllers: work is queued or due");
+  }
+  return who;
+}
+
 std::vector<runtime::ContainerFacts> Cluster::container_facts(const api::Key& pod) const {
   const auto object = state_->registry.get(client::kPods, pod);
   if (!object) {

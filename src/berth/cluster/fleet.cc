@@ -104,6 +104,26 @@ bool Fleet::settled() const {
   });
 }
 
+std::vector<std::string> Fleet::in_motion() const {
+  std::vector<std::string> lines;
+  for (const auto& [name, place] : machines_) {
+    const node::SimulatedMachine& machine = *place.machine;
+    if (place.timer->armed()) {
+      lines.push_back(fmt::format("{}: a fault has not ended", name));
+    }
+    if (machine.runtime().next_end() != TimePoint::max()) {
+      lines.push_back(fmt::format("{}: a container ends at {}", name,
+                                  to_rfc3339(machine.runtime().next_end())));
+    }
+    if (machine.agent() != nullptr && !machine.agent()->settled()) {
+      for (const std::string& pod : machine.agent()->in_motion()) {
+        lines.push_back(fmt::format("{}: {}", name, pod));
+      }
+    }
+  }
+  return lines;
+}
+
 std::vector<runtime::ContainerFacts> Fleet::facts(std::string_view node,
                                                   std::string_view pod_uid) const {
   const auto it = machines_.find(node);

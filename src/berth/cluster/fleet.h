@@ -39,6 +39,8 @@ class Fleet {
 
   /// Every running agent has done what it can, and no container has an end in sight.
   bool settled() const;
+  /// One line for each thing that keeps settled() false.
+  std::vector<std::string> in_motion() const;
   std::vector<runtime::ContainerFacts> facts(std::string_view node, std::string_view pod_uid) const;
   const hardware::Platform* platform_of(std::string_view node) const;
   /// Every broken rule of any machine, prefixed with its name.
