@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <set>
+#include <map>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -15,6 +15,8 @@ namespace {
 namespace json = api::json;
 
 constexpr int kMaxNodes = 100'000;
+/// A node of an unknown model may have up to as many GPUs as any can.
+constexpr std::size_t kMostGpus = 16;
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
@@ -292,29 +294,37 @@ Result<ClusterSpec> read_cluster_spec(const std::vector<api::Manifest>& manifest
 }
 
 Result<void> validate(const ClusterSpec& spec) {
-  std::set<std::string, std::less<>> names;
-  const auto add = [&names](std::string name) -> Result<void> {
-    if (names.insert(name).second) {
+  std::map<std::string, std::size_t, std::less<>> gpus; // by node name
+  const auto add = [&gpus](std::string name, const hardware::Platform* platform) -> Result<void> {
+    if (gpus.emplace(name, platform == nullptr ? kMostGpus : platform->gpus.size()).second) {
       return {};
     }
-    return fail(
-        Code::Invalid,
-        fmt::format("two nodes have the name \"{}\"; give one group another name prefix", name));
+    return fail(Code::Invalid,
+                fmt::format("two nodes have the name \"{}\"; give one group another name", name));
   };
   for (const NodeGroup& group : spec.groups) {
+    const hardware::Platform* platform = hardware::Catalogue::builtin().find(group.platform);
     for (int i = 1; i <= group.count; ++i) {
-      BERTH_CHECK(
-          add(fmt::format("{}-{}", group.prefix.empty() ? group.platform : group.prefix, i)));
+      BERTH_CHECK(add(fmt::format("{}-{}", group.prefix.empty() ? group.platform : group.prefix, i),
+                      platform));
     }
   }
   for (const api::Manifest& node : spec.nodes) {
-    BERTH_CHECK(add(node.object.meta().name));
+    BERTH_TRY(const auto view, model::node_view(node.object));
+    BERTH_CHECK(add(view->meta.name, hardware::Catalogue::builtin().of_node(*view)));
   }
   for (const Fault& fault : spec.faults) {
-    if (!names.contains(fault.node)) {
-      return fail(Code::NotFound, fmt::format("a fault names a node that does not exist: \"{}\"; "
-                                              "nodes are named PLATFORM-1, PLATFORM-2, ...",
-                                              fault.node));
+    const auto node = gpus.find(fault.node);
+    if (node == gpus.end()) {
+      return fail(Code::NotFound,
+                  fmt::format("a fault names a node that does not exist: \"{}\"; nodes are named "
+                              "PLATFORM-1, PLATFORM-2, ...",
+                              fault.node));
+    }
+    const bool on_gpu = fault.kind == Fault::Kind::Xid || fault.kind == Fault::Kind::Repair;
+    if (on_gpu && static_cast<std::size_t>(fault.gpu) >= node->second) {
+      return fail(Code::NotFound, fmt::format("node \"{}\" has no GPU {}: it has {}", fault.node,
+                                              fault.gpu, node->second));
     }
   }
   return {};
