@@ -55,8 +55,7 @@ struct Cluster::State {
         fleet(on_loop, registry, rng.fork(2), options) {
     const auto bootstrapped = store::bootstrap(registry, loop.now());
     BERTH_ASSERT(bootstrapped.has_value(), to_string(bootstrapped.error()));
-    controllers = std::make_unique<controllers::Controllers>(control_line, loop, rng.fork(3),
-                                                             controllers::ControllerOptions{});
+    controllers = std::make_unique<controllers::Controllers>(control_line, loop, rng.fork(3));
     scheduler::SchedulerOptions scheduling;
     scheduling.profile = scheduler::berth_profile(policy_name(options.gpu_policy));
     auto started =
@@ -204,17 +203,8 @@ const hardware::Platform* Cluster::platform_of(std::string_view node) const {
 }
 
 bool Cluster::acts_on(const api::GroupVersionKind& gvk) {
-  static constexpr std::pair<std::string_view, std::string_view> kOurs[] = {
-      {"", "Pod"},
-      {"", "Node"},
-      {"", "Namespace"},
-      {"policy", "PodDisruptionBudget"},
-      {"scheduling.k8s.io", "PriorityClass"},
-      {"coordination.k8s.io", "Lease"},
-      {"", "Event"}};
-  return std::ranges::find(kOurs, std::pair<std::string_view, std::string_view>(
-                                      gvk.group, gvk.kind)) != std::end(kOurs) ||
-         controllers::has_controller(gvk);
+  return (gvk.group == "policy" && gvk.kind == "PodDisruptionBudget") || // read by preemption
+         !controllers::acts_on({.group = gvk.group, .kind = gvk.kind}).empty();
 }
 
 store::Registry& Cluster::registry() {

@@ -34,6 +34,12 @@ void Controllers::collect(const client::GroupKind& kind) {
   running_->garbage.watch(kind);
 }
 
+bool Controllers::settled() const {
+  return running_->jobs.idle() && running_->nodes.idle() && running_->evictions.idle() &&
+         running_->pod_gc.idle() && running_->pod_groups.idle() && running_->quotas.idle() &&
+         running_->garbage.idle();
+}
+
 std::string_view acts_on(const client::GroupKind& kind) {
   struct Actor {
     std::string_view group;

@@ -36,6 +36,9 @@ class Controllers {
   /// A kind that is stored in this cluster: its objects are collected with their owners.
   void collect(const client::GroupKind& kind);
 
+  /// No controller has anything queued, under way or due later, such as a back-off or a deadline.
+  bool settled() const;
+
  private:
   struct Running;
   std::unique_ptr<Running> running_;

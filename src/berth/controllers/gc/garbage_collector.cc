@@ -346,6 +346,10 @@ GarbageCollector::GarbageCollector(client::Client& client, Loop& loop,
   }
 }
 
+bool GarbageCollector::idle() const {
+  return state_->queue.idle();
+}
+
 GarbageCollector::~GarbageCollector() = default;
 
 void GarbageCollector::watch(const GroupKind& kind) {

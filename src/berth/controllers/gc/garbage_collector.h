@@ -28,6 +28,9 @@ class GarbageCollector {
   /// Starts to watch a further kind; harmless if it is watched already.
   void watch(const client::GroupKind& kind);
 
+  /// Nothing is queued, under way or due later.
+  bool idle() const;
+
  private:
   struct State;
   std::shared_ptr<State> state_;

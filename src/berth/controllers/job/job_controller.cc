@@ -473,6 +473,10 @@ struct JobController::State : std::enable_shared_from_this<JobController::State>
 JobController::JobController(client::Client& client, Loop& loop, Rng rng, const Options& options)
     : state_(std::make_shared<State>(client, loop, rng, options)) {}
 
+bool JobController::idle() const {
+  return state_->queue.idle();
+}
+
 JobController::~JobController() = default;
 
 } // namespace berth::controllers

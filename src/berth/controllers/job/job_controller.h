@@ -27,6 +27,9 @@ class JobController {
   JobController(const JobController&) = delete;
   JobController& operator=(const JobController&) = delete;
 
+  /// Nothing is queued, under way or due later.
+  bool idle() const;
+
  private:
   struct State;
   std::shared_ptr<State> state_;

@@ -263,6 +263,10 @@ struct NodeLifecycle::State : std::enable_shared_from_this<NodeLifecycle::State>
 NodeLifecycle::NodeLifecycle(client::Client& client, Loop& loop, Rng rng, const Options& options)
     : state_(std::make_shared<State>(client, loop, rng, options)) {}
 
+bool NodeLifecycle::idle() const {
+  return state_->queue.idle();
+}
+
 NodeLifecycle::~NodeLifecycle() = default;
 
 } // namespace berth::controllers

@@ -31,6 +31,9 @@ class NodeLifecycle {
   NodeLifecycle(const NodeLifecycle&) = delete;
   NodeLifecycle& operator=(const NodeLifecycle&) = delete;
 
+  /// Nothing is queued, under way or due later.
+  bool idle() const;
+
  private:
   struct State;
   std::shared_ptr<State> state_;

@@ -164,6 +164,10 @@ struct TaintEviction::State : std::enable_shared_from_this<TaintEviction::State>
 TaintEviction::TaintEviction(client::Client& client, Loop& loop, Rng rng)
     : state_(std::make_shared<State>(client, loop, rng)) {}
 
+bool TaintEviction::idle() const {
+  return state_->queue.idle();
+}
+
 TaintEviction::~TaintEviction() = default;
 
 } // namespace berth::controllers

@@ -20,6 +20,9 @@ class TaintEviction {
   TaintEviction(const TaintEviction&) = delete;
   TaintEviction& operator=(const TaintEviction&) = delete;
 
+  /// Nothing is queued, under way or due later.
+  bool idle() const;
+
  private:
   struct State;
   std::shared_ptr<State> state_;

@@ -257,6 +257,10 @@ struct PodGc::State : std::enable_shared_from_this<PodGc::State> {
 PodGc::PodGc(client::Client& client, Loop& loop, const Options& options)
     : state_(std::make_shared<State>(client, loop, options)) {}
 
+bool PodGc::idle() const {
+  return state_->lost_nodes.idle() && state_->garbage.idle();
+}
+
 PodGc::~PodGc() = default;
 
 } // namespace berth::controllers

@@ -26,6 +26,9 @@ class PodGc {
   PodGc(const PodGc&) = delete;
   PodGc& operator=(const PodGc&) = delete;
 
+  /// Nothing is queued, under way or due later.
+  bool idle() const;
+
  private:
   struct State;
   std::shared_ptr<State> state_;

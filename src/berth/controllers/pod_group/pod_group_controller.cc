@@ -201,6 +201,10 @@ struct PodGroupController::State : std::enable_shared_from_this<PodGroupControll
 PodGroupController::PodGroupController(client::Client& client, Loop& loop)
     : state_(std::make_shared<State>(client, loop)) {}
 
+bool PodGroupController::idle() const {
+  return state_->queue.idle();
+}
+
 PodGroupController::~PodGroupController() = default;
 
 } // namespace berth::controllers

@@ -18,6 +18,9 @@ class PodGroupController {
   PodGroupController(const PodGroupController&) = delete;
   PodGroupController& operator=(const PodGroupController&) = delete;
 
+  /// Nothing is queued, under way or due later.
+  bool idle() const;
+
  private:
   struct State;
   std::shared_ptr<State> state_;

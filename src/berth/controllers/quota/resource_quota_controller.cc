@@ -214,6 +214,10 @@ struct ResourceQuotaController::State
 ResourceQuotaController::ResourceQuotaController(client::Client& client, Loop& loop)
     : state_(std::make_shared<State>(client, loop)) {}
 
+bool ResourceQuotaController::idle() const {
+  return state_->queue.idle();
+}
+
 ResourceQuotaController::~ResourceQuotaController() = default;
 
 } // namespace berth::controllers

@@ -17,6 +17,9 @@ class ResourceQuotaController {
   ResourceQuotaController(const ResourceQuotaController&) = delete;
   ResourceQuotaController& operator=(const ResourceQuotaController&) = delete;
 
+  /// Nothing is queued, under way or due later.
+  bool idle() const;
+
  private:
   struct State;
   std::shared_ptr<State> state_;
