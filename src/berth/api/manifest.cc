@@ -42,9 +42,11 @@ Result<std::vector<Document>> read_json_stream(std::string_view text, std::strin
     start = {.line = start.line + step.line - 1,
              .column = step.line > 1 ? step.column : start.column + step.column - 1};
     counted = at;
-    out.push_back({.value = std::move(read.value),
-                   .positions = std::make_shared<const PositionMap>(
-                       json_positions(text.substr(at, read.end - at), start))});
+    // Anything but an object will be refused: where it starts is enough.
+    const std::size_t size = read.value.is_object() ? read.end - at : 1;
+    auto positions =
+        std::make_shared<const PositionMap>(json_positions(text.substr(at, size), start));
+    out.push_back({.value = std::move(read.value), .positions = std::move(positions)});
     at = skip_blanks(text, read.end);
   }
   return out;
@@ -63,20 +65,22 @@ Result<std::vector<Document>> read_yaml_stream(std::string_view text, std::strin
 }
 
 /// JSON is YAML too, but its own reader is ten times as fast. What it refuses may still be YAML in
-/// braces.
+/// braces: worth a second reading if it looks like it, or is small.
 Result<std::vector<Document>> read_documents(std::string_view text, std::string_view file) {
+  constexpr std::size_t kSmall = 1UL << 20U;
   const std::size_t start = skip_blanks(text, 0);
   const bool braces = start < text.size() && (text[start] == '{' || text[start] == '[');
   if (!braces) {
     return read_yaml_stream(text, file);
   }
+  const std::size_t inside = skip_blanks(text, start + 1);
+  const bool quoted_key = inside < text.size() && text[inside] == '"';
   auto as_json = read_json_stream(text, file);
-  if (as_json) {
+  if (as_json || (text.size() > kSmall && (quoted_key || text[start] == '['))) {
     return as_json;
   }
   auto as_yaml = read_yaml_stream(text, file);
-  const bool quoted_keys = text[skip_blanks(text, start + 1) % text.size()] == '"';
-  return as_yaml || !quoted_keys ? std::move(as_yaml) : std::move(as_json);
+  return as_yaml || !quoted_key ? std::move(as_yaml) : std::move(as_json);
 }
 
 std::string_view described(const json::value& value) {
