@@ -7,14 +7,12 @@
 #include <boost/json/value.hpp>
 
 #include "berth/api/json.h"
-#include "berth/api/json_reader.h"
 
 namespace berth::store {
 
-/// A copy to edit and store: in storage of its own, which is allocated and freed as a whole.
+/// A copy to edit and store.
 inline api::json::value editable(const api::json::value& stored) {
-  constexpr std::size_t kUsualSize = 4096;
-  return api::json::value(stored, api::document_storage(kUsualSize));
+  return stored;
 }
 
 /// The string member; "" if absent or no string.
