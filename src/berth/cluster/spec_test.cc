@@ -45,7 +45,7 @@ INSTANTIATE_TEST_SUITE_P(
                     BadText{"negative", "dgx-h100:-1", "not a node count"},
                     BadText{"too_many", "dgx-h100:100001", "not a node count"},
                     BadText{"trailing", "dgx-h100:4x", "write --nodes dgx-h100:4"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& one) { return one.param.name; });
 
 TEST(FaultTest, ReadsEveryForm) {
   const auto xid = parse_fault("5m:xid:dgx-h100-1:3:48");
@@ -83,7 +83,7 @@ INSTANTIATE_TEST_SUITE_P(
                     BadText{"no_node", "5m:node-down:", "write TIME:node-down:NODE"},
                     BadText{"too_long", "5m:node-up:n:1", "write TIME:node-up:NODE"},
                     BadText{"bad_pause", "5m:cut:n:soon", "not a duration"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& one) { return one.param.name; });
 
 ClusterSpec must_read(std::string_view text) {
   auto manifests = api::read_manifests(text, "cluster.yaml");
@@ -97,6 +97,7 @@ TEST(ClusterSpecTest, ReadsGroupsFaultsAndNodeObjects) {
   const ClusterSpec spec = must_read(R"(
 apiVersion: berth.dev/v1alpha1
 kind: Cluster
+metadata: {name: mixed}
 spec:
   nodes:
   - platform: dgx-h100
@@ -128,7 +129,7 @@ class BadClusterSpecTest : public testing::TestWithParam<BadText> {};
 
 TEST_P(BadClusterSpecTest, SaysWhatIsWrong) {
   const auto manifests = api::read_manifests(
-      "apiVersion: berth.dev/v1alpha1\nkind: Cluster\nspec:\n" + GetParam().text, "c.yaml");
+      "apiVersion: berth.dev/v1alpha1\nkind: Cluster\nmetadata: {name: c}\nspec:\n" + GetParam().text, "c.yaml");
   ASSERT_TRUE(manifests) << to_string(manifests.error());
   const auto spec = read_cluster_spec(*manifests);
   ASSERT_FALSE(spec);
@@ -158,7 +159,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "has no GPU 4"},
         BadText{"bad_fault", "  nodes: [{platform: dgx-h100}]\n  faults: [7]",
                 "spec.faults[0]: not a fault"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& one) { return one.param.name; });
 
 } // namespace
 } // namespace berth::cluster

@@ -10,9 +10,9 @@
 namespace berth::gang {
 namespace {
 
-using berth::testing::node;
-using berth::testing::pod;
-using berth::testing::pod_group;
+using berth::test::node;
+using berth::test::pod;
+using berth::test::pod_group;
 using sched::StatusCode;
 
 class GangPluginTest : public testing::Test {

@@ -12,11 +12,17 @@
 namespace berth::gang {
 namespace {
 
-using berth::testing::node;
-using berth::testing::pod;
-using berth::testing::pod_group;
+using berth::test::node;
+using berth::test::pod;
+using berth::test::pod_group;
 using testing::AllOf;
 using testing::HasSubstr;
+
+/// The state as text, without how many slots its tables have grown to.
+std::string picture(const sched::ClusterState& state) {
+  const std::string text = state.dump();
+  return text.substr(0, text.find(" slots="));
+}
 
 /// A cluster state with a framework of the default plugins and Gang.
 class PlaceGroupTest : public testing::Test {
@@ -84,10 +90,10 @@ TEST_F(PlaceGroupTest, HoldsNothingWhenOneMemberDoesNotFit) {
   add_node("n2", 4);
   group("train", 2);
   const std::vector<sched::PodPtr> pods = {member("a", 8), member("b", 8)};
-  const std::string before = state_.dump();
+  const std::string before = picture(state_);
   const GroupDecision decision = place(pods, 2);
   EXPECT_FALSE(decision.placed);
-  EXPECT_EQ(state_.dump(), before);
+  EXPECT_EQ(picture(state_), before);
   EXPECT_EQ(state_.assumed_count(), 0U);
   EXPECT_THAT(
       decision.members[0].decision.message,
@@ -180,7 +186,7 @@ TEST_F(PlaceGroupTest, AgreesWithCountingSlotsForEqualMembers) {
           pod(fmt::format("p{}", m)).uid(fmt::format("u{}", m)).gpus(size).in_group("g").build()));
       groups->set_pod(pending.back());
     }
-    const std::string before = state.dump();
+    const std::string before = picture(state);
     const GroupDecision decision = place_group(*framework, state,
                                                {.key = {.ns = "default", .name = "g"},
                                                 .min_member = min_member,
@@ -190,7 +196,7 @@ TEST_F(PlaceGroupTest, AgreesWithCountingSlotsForEqualMembers) {
     EXPECT_EQ(state.assumed_count(),
               static_cast<std::size_t>(slots >= min_member ? std::min(slots, members) : 0));
     if (!decision.placed) {
-      EXPECT_EQ(state.dump(), before);
+      EXPECT_EQ(picture(state), before);
     }
   }
 }
