@@ -211,6 +211,10 @@ store::Registry& Cluster::registry() {
   return state_->registry;
 }
 
+std::uint64_t Cluster::changes() const {
+  return state_->store.revision() + std::as_const(state_->fleet).changes();
+}
+
 void Cluster::set_line_faults(const client::Faults& faults) {
   state_->control_line.set_faults(faults);
   state_->scheduler_line.set_faults(faults);

@@ -86,6 +86,8 @@ class Cluster {
   // --------------------------------------------------------------
   Fleet& fleet();
   store::Registry& registry();
+  /// Grows with every write to the API and with every start and end of a container.
+  std::uint64_t changes() const;
   void set_line_faults(const client::Faults& faults);
   const scheduler::Scheduler& scheduler() const;
 

@@ -1,6 +1,7 @@
 #include "berth/cluster/fleet.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -134,6 +135,14 @@ std::vector<runtime::ContainerFacts> Fleet::facts(std::string_view node,
 const hardware::Platform* Fleet::platform_of(std::string_view node) const {
   const auto it = machines_.find(node);
   return it == machines_.end() ? nullptr : it->second.platform;
+}
+
+std::uint64_t Fleet::changes() const {
+  std::uint64_t sum = 0;
+  for (const auto& [name, place] : machines_) {
+    sum += std::as_const(*place.machine).runtime().changes();
+  }
+  return sum;
 }
 
 std::vector<std::string> Fleet::broken_invariants() const {

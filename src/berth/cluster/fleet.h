@@ -43,6 +43,8 @@ class Fleet {
   std::vector<std::string> in_motion() const;
   std::vector<runtime::ContainerFacts> facts(std::string_view node, std::string_view pod_uid) const;
   const hardware::Platform* platform_of(std::string_view node) const;
+  /// Grows whenever what runs on any machine changes.
+  std::uint64_t changes() const;
   /// Every broken rule of any machine, prefixed with its name.
   std::vector<std::string> broken_invariants() const;
   std::vector<std::string> names() const;

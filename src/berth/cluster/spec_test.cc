@@ -129,7 +129,9 @@ class BadClusterSpecTest : public testing::TestWithParam<BadText> {};
 
 TEST_P(BadClusterSpecTest, SaysWhatIsWrong) {
   const auto manifests = api::read_manifests(
-      "apiVersion: berth.dev/v1alpha1\nkind: Cluster\nmetadata: {name: c}\nspec:\n" + GetParam().text, "c.yaml");
+      "apiVersion: berth.dev/v1alpha1\nkind: Cluster\nmetadata: {name: c}\nspec:\n" +
+          GetParam().text,
+      "c.yaml");
   ASSERT_TRUE(manifests) << to_string(manifests.error());
   const auto spec = read_cluster_spec(*manifests);
   ASSERT_FALSE(spec);

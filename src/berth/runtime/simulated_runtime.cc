@@ -103,6 +103,7 @@ struct SimulatedRuntime::State : std::enable_shared_from_this<State> {
     }
   }
 
+  std::uint64_t changes = 0;
   Result<SandboxStatus> add_sandbox(SandboxConfig config);
   Result<std::string> add_container(const std::string& sandbox_id, ContainerConfig config);
   Result<void> start(const std::string& id);
@@ -182,6 +183,7 @@ Result<void> SimulatedRuntime::State::start(const std::string& id) {
     return fail(Code::Conflict, fmt::format("container \"{}\" is not in created state", id));
   }
   starting->status.state = ContainerState::Running;
+  ++changes;
   starting->status.started_at = loop->now();
   if (starting->steering.run_for != Duration::max()) {
     schedule_end(*starting, loop->now() + starting->steering.run_for, starting->steering.exit_code);
@@ -208,6 +210,7 @@ void SimulatedRuntime::State::end(Container& of, int exit_code, std::string reas
   of.end_timer = 0;
   of.ends_at = TimePoint::max();
   of.status.state = ContainerState::Exited;
+  ++changes;
   of.status.finished_at = loop->now();
   of.status.exit_code = exit_code;
   of.status.reason = std::move(reason);
@@ -446,6 +449,10 @@ std::vector<ContainerStatus> SimulatedRuntime::running() const {
     }
   }
   return running;
+}
+
+std::uint64_t SimulatedRuntime::changes() const {
+  return state_->changes;
 }
 
 TimePoint SimulatedRuntime::next_end() const {

@@ -70,6 +70,8 @@ class SimulatedRuntime final : public Runtime {
   const api::json::object* oci_spec(std::string_view container_id) const;
   /// What runs now, by creation: for invariants.
   std::vector<ContainerStatus> running() const;
+  /// Grows whenever what runs changes.
+  std::uint64_t changes() const;
   /// When the next container ends by itself; TimePoint::max() if none will.
   TimePoint next_end() const;
 

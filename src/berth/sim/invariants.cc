@@ -38,6 +38,11 @@ std::vector<PodView> live_pods(const store::Registry& registry) {
 } // namespace
 
 std::vector<std::string> Invariants::broken() {
+  const std::uint64_t changes = cluster_.changes();
+  if (changes == checked_) {
+    return {}; // the event left no trace to look at
+  }
+  checked_ = changes;
   std::vector<std::string> found = cluster_.fleet().broken_invariants();
   check_nodes(found);
   check_gangs(found);

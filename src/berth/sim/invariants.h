@@ -1,6 +1,7 @@
 // What must hold in a cluster whatever happens to it. Checked after every event of a seeded run.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
@@ -40,6 +41,7 @@ class Invariants {
   void check_jobs(std::vector<std::string>& broken) const;
 
   cluster::Cluster& cluster_;
+  std::uint64_t checked_ = 0;  ///< Cluster::changes at the last check
   std::set<api::Key> quorate_; ///< groups that once had enough members placed
 };
 
