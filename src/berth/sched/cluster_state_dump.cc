@@ -69,8 +69,8 @@ std::string ClusterState::dump() const {
   for (const PlacedPod* pod : placed_pods()) {
     fmt::format_to(to, "placed {} on {}\n", pod->pod->uid, node_name(pod->node));
   }
-  fmt::format_to(to, "assumed={} nominations={} slots={} free={}\n", assumed_, nominations_.size(),
-                 pods_.size(), free_slots_.size());
+  fmt::format_to(to, "assumed={} nominations={} pods={}\n", assumed_, nominations_.size(),
+                 by_uid_.size());
   for (const NodeId id : with_affinity_) {
     fmt::format_to(to, "affinity {}\n", node_name(id));
   }
