@@ -6,6 +6,16 @@
 #include <fmt/format.h>
 
 namespace berth::cluster {
+namespace {
+
+/// A container will end by itself and something new will come of it.
+bool has_an_end_in_sight(const node::SimulatedMachine& machine) {
+  return std::ranges::any_of(machine.runtime().pods_with_an_end(), [&](const std::string& uid) {
+    return machine.agent() == nullptr || !machine.agent()->repeats(uid);
+  });
+}
+
+} // namespace
 
 Fleet::Fleet(Loop& loop, store::Registry& registry, Rng rng, const ClusterOptions& options)
     : loop_(loop), registry_(registry), rng_(std::move(rng)),
@@ -100,7 +110,7 @@ void Fleet::inject(const Fault& fault) {
 bool Fleet::settled() const {
   return std::ranges::all_of(machines_, [](const auto& entry) {
     const node::SimulatedMachine& machine = *entry.second.machine;
-    return !entry.second.timer->armed() && machine.runtime().next_end() == TimePoint::max() &&
+    return !entry.second.timer->armed() && !has_an_end_in_sight(machine) &&
            (machine.agent() == nullptr || machine.agent()->settled());
   });
 }
@@ -112,7 +122,7 @@ std::vector<std::string> Fleet::in_motion() const {
     if (place.timer->armed()) {
       lines.push_back(fmt::format("{}: a fault has not ended", name));
     }
-    if (machine.runtime().next_end() != TimePoint::max()) {
+    if (has_an_end_in_sight(machine)) {
       lines.push_back(fmt::format("{}: a container ends at {}", name,
                                   to_rfc3339(machine.runtime().next_end())));
     }

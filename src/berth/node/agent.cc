@@ -496,6 +496,11 @@ std::vector<std::string> Agent::in_motion() const {
   return lines;
 }
 
+bool Agent::repeats(std::string_view pod_uid) const {
+  const auto it = state_->workers.find(std::string(pod_uid));
+  return it != state_->workers.end() && it->second->repeating();
+}
+
 const DeviceLedger& Agent::devices() const {
   return state_->devices.ledger();
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "berth/api/json.h"
@@ -61,6 +62,8 @@ class Agent {
   /// One line for each pod that is in motion, for people who ask why settled() is false.
   std::vector<std::string> in_motion() const;
   const DeviceLedger& devices() const;
+  /// The pod is here and does over and over what it has done before (see repeats() in pod_view.h).
+  bool repeats(std::string_view pod_uid) const;
 
  private:
   struct State;

@@ -4,6 +4,17 @@
 
 namespace berth::node {
 
+bool repeats(const PodView& view) {
+  constexpr std::uint32_t kHopeless = 12;
+  return !view.pod->spec.active_deadline_seconds &&
+         std::ranges::any_of(view.containers, [&](const ContainerView& each) {
+           const bool again_after_success = view.pod->spec.restart_policy == "Always" &&
+                                            each.role == Role::App && each.previous &&
+                                            each.previous->exit_code == 0;
+           return again_after_success || each.next_attempt > kHopeless;
+         });
+}
+
 bool restarts(Role role, std::string_view restart_policy, int exit_code) {
   switch (role) {
   case Role::Sidecar:

@@ -51,6 +51,11 @@ struct PodView {
 /// the restart policy says that their end was final.
 PodView make_pod_view(const model::Pod& pod, const PodRecord& record);
 
+/// The pod does over and over what it has done before: a container that restarts although it ended
+/// well (policy Always) runs for the second time, or one has failed a dozen times. Only its
+/// deletion or deadline will change that.
+bool repeats(const PodView& view);
+
 /// Whether a container that ended so is to be started again.
 bool restarts(Role role, std::string_view restart_policy, int exit_code);
 

@@ -599,11 +599,18 @@ bool PodWorker::removed() const {
 
 bool PodWorker::settled() const {
   const State& state = *state_;
-  if (state.busy || state.sync_posted || state.wake.armed() || state.device_wait.armed() ||
+  if (state.busy || state.sync_posted || state.device_wait.armed() ||
       !(state.object_gone || state.writer->clean())) {
     return false;
   }
+  if (state.wake.armed() && (state.ending() || !repeating())) {
+    return false;
+  }
   return state.finished ? !state.object_gone : state.admitted && !state.ending();
+}
+
+bool PodWorker::repeating() const {
+  return repeats(state_->view());
 }
 
 std::string PodWorker::describe() const {

@@ -72,6 +72,8 @@ class PodWorker {
   bool removed() const;
   /// Nothing will happen by itself.
   bool settled() const;
+  /// See repeats().
+  bool repeating() const;
   /// "ns/name: what it is doing", for people.
   std::string describe() const;
 

@@ -463,4 +463,14 @@ TimePoint SimulatedRuntime::next_end() const {
   return next;
 }
 
+std::set<std::string> SimulatedRuntime::pods_with_an_end() const {
+  std::set<std::string> uids;
+  for (const auto& [serial, container] : state_->containers) {
+    if (container.ends_at != TimePoint::max()) {
+      uids.insert(container.status.pod_uid);
+    }
+  }
+  return uids;
+}
+
 } // namespace berth::runtime

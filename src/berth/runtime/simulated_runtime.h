@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -74,6 +75,8 @@ class SimulatedRuntime final : public Runtime {
   std::uint64_t changes() const;
   /// When the next container ends by itself; TimePoint::max() if none will.
   TimePoint next_end() const;
+  /// Uids of the pods that have a container which will end by itself.
+  std::set<std::string> pods_with_an_end() const;
 
  private:
   struct State;
