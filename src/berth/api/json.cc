@@ -1,5 +1,6 @@
 #include "berth/api/json.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cstddef>
 #include <optional>
+#include <string>
+#include <utility>
 
 #include <fmt/format.h>
 

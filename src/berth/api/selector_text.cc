@@ -29,11 +29,13 @@ class Parser {
     }
     while (true) {
       BERTH_TRY(Requirement requirement, parse_requirement());
-      out.requirements.push_back(std::move(requirement));
+      // Ordered by key, as kubectl prints it; equal keys in the order given.
+      const auto by_key = [](const Requirement& a, const Requirement& b) { return a.key < b.key; };
+      const auto place =
+          std::upper_bound(out.requirements.begin(), out.requirements.end(), requirement, by_key);
+      out.requirements.insert(place, std::move(requirement));
       skip_blanks();
       if (at_end()) {
-        std::stable_sort(out.requirements.begin(), out.requirements.end(),
-                         [](const Requirement& a, const Requirement& b) { return a.key < b.key; });
         return out;
       }
       if (!take(",")) {

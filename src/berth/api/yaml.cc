@@ -6,10 +6,10 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <yaml.h>
 
 #include "berth/api/json.h"
 #include "berth/api/json_reader.h"
+#include "berth/api/yaml_event.h"
 #include "berth/api/yaml_scalar.h"
 
 namespace berth::api {
@@ -17,49 +17,6 @@ namespace {
 
 constexpr std::size_t kMaxDepth = 128;
 constexpr std::size_t kMaxAliasNodes = 1'000'000;
-
-std::string_view text_of(const yaml_char_t* text) {
-  return text == nullptr ? std::string_view()
-                         : std::string_view(reinterpret_cast<const char*>(text));
-}
-
-/// One event of libyaml, freed with it.
-class Event {
- public:
-  Event() = default;
-  ~Event() { yaml_event_delete(&event_); }
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
-
-  yaml_event_t* raw() { return &event_; }
-  yaml_event_type_t type() const { return event_.type; }
-  Position at() const {
-    return {.line = static_cast<int>(event_.start_mark.line) + 1,
-            .column = static_cast<int>(event_.start_mark.column) + 1};
-  }
-  std::string_view scalar() const {
-    return {reinterpret_cast<const char*>(event_.data.scalar.value), event_.data.scalar.length};
-  }
-  std::string_view tag() const { return text_of(event_.data.scalar.tag); }
-  bool plain() const { return event_.data.scalar.style == YAML_PLAIN_SCALAR_STYLE; }
-  std::string_view anchor() const {
-    switch (event_.type) {
-    case YAML_SCALAR_EVENT:
-      return text_of(event_.data.scalar.anchor);
-    case YAML_SEQUENCE_START_EVENT:
-      return text_of(event_.data.sequence_start.anchor);
-    case YAML_MAPPING_START_EVENT:
-      return text_of(event_.data.mapping_start.anchor);
-    case YAML_ALIAS_EVENT:
-      return text_of(event_.data.alias.anchor);
-    default:
-      return {};
-    }
-  }
-
- private:
-  yaml_event_t event_{};
-};
 
 struct Extent {
   std::size_t nodes = 1;
@@ -98,7 +55,7 @@ class Builder {
   Result<std::vector<YamlDocument>> run() {
     std::vector<YamlDocument> documents;
     while (true) {
-      Event event;
+      YamlEvent event;
       BERTH_CHECK(next(event));
       if (event.type() == YAML_STREAM_END_EVENT) {
         return documents;
@@ -130,16 +87,16 @@ class Builder {
     values_.clear();
     entries_.clear();
     positions_ = {};
-    Event root;
+    YamlEvent root;
     BERTH_CHECK(next(root));
     BERTH_CHECK(parse_node(root, {}, 1));
-    Event end;
+    YamlEvent end;
     BERTH_CHECK(next(end));
     return YamlDocument{.value = std::move(values_.back()), .positions = std::move(positions_)};
   }
 
   /// Parses the node that starts with `event` and leaves its value on the stack.
-  Result<void> parse_node(const Event& event, PositionMap::Pointer pointer, std::size_t depth) {
+  Result<void> parse_node(const YamlEvent& event, PositionMap::Pointer pointer, std::size_t depth) {
     positions_.set(pointer, event.at());
     if (depth > kMaxDepth) {
       return error(event.at(), fmt::format("nested deeper than {} levels", kMaxDepth));
@@ -177,7 +134,7 @@ class Builder {
   Result<void> parse_sequence(PositionMap::Pointer pointer, std::size_t depth) {
     const std::size_t first = values_.size();
     while (true) {
-      Event event;
+      YamlEvent event;
       BERTH_CHECK(next(event));
       if (event.type() == YAML_SEQUENCE_END_EVENT) {
         break;
@@ -198,28 +155,28 @@ class Builder {
     const std::size_t first_value = values_.size();
     const std::size_t first_entry = entries_.size();
     while (true) {
-      Event event;
+      YamlEvent event;
       BERTH_CHECK(next(event));
       if (event.type() == YAML_MAPPING_END_EVENT) {
         return finish_mapping(first_value, first_entry);
       }
       const Position at = event.at();
       if (is_merge(event)) {
-        Event value;
+        YamlEvent value;
         BERTH_CHECK(next(value));
         BERTH_CHECK(parse_node(value, pointer, depth + 1));
         BERTH_CHECK(merge(at));
         continue;
       }
       BERTH_TRY(std::string key, parse_key(event));
-      Event value;
+      YamlEvent value;
       BERTH_CHECK(next(value));
       BERTH_CHECK(parse_node(value, pointer.member(key), depth + 1));
       entries_.push_back({.key = std::move(key), .at = at, .merged = false});
     }
   }
 
-  static bool is_merge(const Event& event) {
+  static bool is_merge(const YamlEvent& event) {
     return event.type() == YAML_SCALAR_EVENT && event.scalar() == "<<" &&
            ((event.plain() && event.tag().empty()) || event.tag() == "tag:yaml.org,2002:merge");
   }
@@ -280,7 +237,7 @@ class Builder {
   }
 
   /// The text of a key; numbers and booleans are named as kubectl names them on the way to JSON.
-  Result<std::string> parse_key(const Event& event) {
+  Result<std::string> parse_key(const YamlEvent& event) {
     json::value key;
     if (event.type() == YAML_ALIAS_EVENT) {
       BERTH_CHECK(expand_alias(event, 1));
@@ -303,7 +260,7 @@ class Builder {
     return error(event.at(), "a map key must be a string");
   }
 
-  Result<json::value> resolve(const Event& event) {
+  Result<json::value> resolve(const YamlEvent& event) {
     // "!" asks for a string whatever it looks like.
     const bool untagged = event.tag().empty() || event.tag() == "!";
     if (untagged && !(event.plain() && event.tag().empty())) {
@@ -317,7 +274,7 @@ class Builder {
     return value;
   }
 
-  Result<void> expand_alias(const Event& event, std::size_t depth) {
+  Result<void> expand_alias(const YamlEvent& event, std::size_t depth) {
     const std::string name(event.anchor());
     if (open_anchors_.contains(name)) {
       return error(event.at(), fmt::format("anchor \"{}\" contains itself", name));
@@ -339,7 +296,7 @@ class Builder {
     return {};
   }
 
-  Result<void> next(Event& event) {
+  Result<void> next(YamlEvent& event) {
     if (yaml_parser_parse(&parser_, event.raw()) != 0) {
       return {};
     }
