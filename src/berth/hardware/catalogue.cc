@@ -39,6 +39,12 @@ int discovered_count(const model::Node& node) {
   return error == std::errc{} && end == text.data() + text.size() ? count : -1;
 }
 
+/// Devices of nvidia.com/gpu, healthy or not; 0 before the device plugin has registered.
+std::int64_t advertised_gpus(const model::Node& node) {
+  const auto found = node.capacity.find(model::kGpuResource);
+  return found == node.capacity.end() ? 0 : found->second.value();
+}
+
 bool contains(const std::vector<std::string>& list, std::string_view text) {
   return std::ranges::find(list, text) != list.end();
 }
@@ -78,11 +84,16 @@ const Platform* Catalogue::of_node(const model::Node& node) const {
   if (!counts_whole_gpus(node)) {
     return nullptr;
   }
-  if (const auto* named = find(label(node, model::kPlatformLabel))) {
-    return named;
-  }
+  // What the node says of its GPUs must not contradict the platform; it may say nothing yet.
   const int count = discovered_count(node);
-  const auto fits = [&](const Platform& p) { return count < 0 || count == std::ssize(p.gpus); };
+  const std::int64_t devices = advertised_gpus(node);
+  const auto fits = [&](const Platform& p) {
+    return (count < 0 || count == std::ssize(p.gpus)) &&
+           (devices == 0 || devices == std::ssize(p.gpus));
+  };
+  if (const auto* named = find(label(node, model::kPlatformLabel))) {
+    return fits(*named) ? named : nullptr;
+  }
   if (const auto type = label(node, kInstanceTypeLabel); !type.empty()) {
     for (const auto& entry : by_name_) {
       const auto& p = *entry.second;

@@ -166,7 +166,7 @@ void PlacementTable::rank_worth(const std::vector<std::int64_t>& value) {
   };
   std::vector<GpuMask> order(entries_.size());
   std::iota(order.begin(), order.end(), GpuMask{0});
-  std::ranges::stable_sort(order, {}, key);
+  std::ranges::sort(order, {}, key); // equal ones get equal ranks
   for (std::size_t i = 1; i < order.size(); ++i) {
     const auto before = entries_[order[i - 1]].worth;
     entries_[order[i]].worth = before + (key(order[i]) == key(order[i - 1]) ? 0 : 1);

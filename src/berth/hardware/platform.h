@@ -76,8 +76,9 @@ class Catalogue {
 
   /// The platform of a Kubernetes node: label berth.dev/platform, else instance type, else
   /// gpu.product with gpu.count; nullptr if unknown (GPUs are then counted, not chosen). Also
-  /// nullptr where nvidia.com/gpu does not stand for whole GPUs: time-slicing or MPS replicas, MIG
-  /// strategy single.
+  /// nullptr where gpu.count or the node's capacity contradict the platform, and where
+  /// nvidia.com/gpu does not stand for whole GPUs: time-slicing or MPS replicas, MIG strategy
+  /// single.
   const Platform* of_node(const model::Node& node) const;
 
  private:

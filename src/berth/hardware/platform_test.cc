@@ -286,6 +286,9 @@ INSTANTIATE_TEST_SUITE_P(
         NodeCase{"CountThatIsNoNumber",
                  {{"nvidia.com/gpu.product", "NVIDIA-L40S"}, {"nvidia.com/gpu.count", "8x"}},
                  ""},
+        NodeCase{"NamedPlatformWithAnotherCount",
+                 {{"berth.dev/platform", "dgx-h100"}, {"nvidia.com/gpu.count", "4"}},
+                 ""},
         NodeCase{"TimeSlices",
                  {{"berth.dev/platform", "l40s-pcie-8"},
                   {"nvidia.com/gpu.sharing-strategy", "time-slicing"}},
@@ -303,6 +306,22 @@ INSTANTIATE_TEST_SUITE_P(
             {{"berth.dev/platform", "l40s-pcie-8"}, {"nvidia.com/gpu.sharing-strategy", "none"}},
             "l40s-pcie-8"}),
     [](const auto& tested) { return tested.param.name; });
+
+TEST(PlatformOfNode, DevicesOfTheNodeMustNotContradictIt) {
+  model::Node node;
+  node.meta.labels["berth.dev/platform"] = "dgx-h100";
+  const auto with_devices = [&](std::int64_t devices) {
+    node.capacity["nvidia.com/gpu"] = api::Quantity::from_int(devices);
+    return Catalogue::builtin().of_node(node) != nullptr;
+  };
+  EXPECT_TRUE(with_devices(8));
+  EXPECT_TRUE(with_devices(0)) << "no device plugin yet";
+  EXPECT_FALSE(with_devices(32)) << "each GPU four times";
+  EXPECT_FALSE(with_devices(6)) << "two are cut into MIG devices";
+  with_devices(8);
+  node.allocatable["nvidia.com/gpu"] = api::Quantity::from_int(7);
+  EXPECT_TRUE(Catalogue::builtin().of_node(node)) << "one is unhealthy";
+}
 
 TEST(PlatformOfNode, EveryPlatformRecognisesItsOwnLabelsEvenWithoutItsName) {
   for (const auto& name : Catalogue::builtin().names()) {
