@@ -4,6 +4,7 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 
 option(BERTH_SANITIZE "comma-separated sanitizers, e.g. address,undefined" "")
+option(BERTH_FUZZ "add the libFuzzer targets of fuzz/ and instrument for them; needs clang" OFF)
 option(BERTH_WERROR "treat warnings as errors" ON)
 
 find_program(CCACHE ccache)
@@ -39,6 +40,9 @@ endif()
 if(BERTH_SANITIZE)
   add_compile_options(-fsanitize=${BERTH_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${BERTH_SANITIZE})
+endif()
+if(BERTH_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 add_compile_definitions(BOOST_ASIO_SEPARATE_COMPILATION BOOST_BEAST_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED)
 

@@ -10,6 +10,8 @@
 
 #include <fmt/format.h>
 
+#include "berth/api/json.h"
+
 namespace berth::api {
 namespace {
 
@@ -212,7 +214,12 @@ Result<json::value> resolve_tagged_scalar(std::string_view tag, std::string_view
     if (!bytes) {
       return fail(Code::Invalid, "!!binary holds no base64");
     }
-    return string_value(*bytes);
+    json::value value = string_value(*bytes);
+    // JSON strings are UTF-8; its reader knows best.
+    if (!parse_json(to_json(value))) {
+      return fail(Code::Invalid, "!!binary holds bytes that are no text");
+    }
+    return value;
   }
   if (name != "int" && name != "float" && name != "bool" && name != "null") {
     return string_value(text);

@@ -144,6 +144,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"NullKey", "~: b\n", "f.yaml:1:1: a map key must be a string"},
         BadCase{"Infinity", "a: .inf\n", "f.yaml:1:4: json has no such number: .inf"},
         BadCase{"BadTag", "a: !!int x\n", "f.yaml:1:4: not of type !!int: x"},
+        BadCase{"BinaryBytes", "a: !!binary /w==\n",
+                "f.yaml:1:4: !!binary holds bytes that are no text"},
         BadCase{"MergeScalar", "a:\n  <<: 1\n",
                 "f.yaml:2:3: a merge key << takes a map or a list of maps"},
         BadCase{"Control", "a: b\nc: \x01\n",
