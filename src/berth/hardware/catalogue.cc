@@ -1,10 +1,13 @@
 #include <algorithm>
+#include <bit>
 #include <charconv>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include "berth/base/assert.h"
 #include "berth/hardware/embedded.h"
+#include "berth/hardware/gpu_mask.h"
 #include "berth/hardware/platform.h"
 
 namespace berth::hardware {
@@ -39,10 +42,19 @@ int discovered_count(const model::Node& node) {
   return error == std::errc{} && end == text.data() + text.size() ? count : -1;
 }
 
-/// Devices of nvidia.com/gpu, healthy or not; 0 before the device plugin has registered.
-std::int64_t advertised_gpus(const model::Node& node) {
+/// Does the capacity in nvidia.com/gpu agree with so many GPUs? Nodes without the resource (no
+/// device plugin yet) do, and nodes whose agent leaves the GPUs it calls unhealthy out of it.
+bool capacity_agrees(const model::Node& node, std::int64_t gpus) {
   const auto found = node.capacity.find(model::kGpuResource);
-  return found == node.capacity.end() ? 0 : found->second.value();
+  const auto devices = found == node.capacity.end() ? 0 : found->second.value();
+  if (devices == 0 || devices == gpus) {
+    return true;
+  }
+  const auto annotation = node.meta.annotations.find(model::kUnhealthyGpusAnnotation);
+  const auto unhealthy = annotation == node.meta.annotations.end()
+                             ? std::nullopt
+                             : parse_gpu_indices(annotation->second);
+  return devices + std::popcount(unhealthy.value_or(0)) == gpus;
 }
 
 bool contains(const std::vector<std::string>& list, std::string_view text) {
@@ -86,10 +98,9 @@ const Platform* Catalogue::of_node(const model::Node& node) const {
   }
   // What the node says of its GPUs must not contradict the platform; it may say nothing yet.
   const int count = discovered_count(node);
-  const std::int64_t devices = advertised_gpus(node);
   const auto fits = [&](const Platform& p) {
-    return (count < 0 || count == std::ssize(p.gpus)) &&
-           (devices == 0 || devices == std::ssize(p.gpus));
+    const auto gpus = std::ssize(p.gpus);
+    return (count < 0 || count == gpus) && capacity_agrees(node, gpus);
   };
   if (const auto* named = find(label(node, model::kPlatformLabel))) {
     return fits(*named) ? named : nullptr;

@@ -318,6 +318,9 @@ TEST(PlatformOfNode, DevicesOfTheNodeMustNotContradictIt) {
   EXPECT_TRUE(with_devices(0)) << "no device plugin yet";
   EXPECT_FALSE(with_devices(32)) << "each GPU four times";
   EXPECT_FALSE(with_devices(6)) << "two are cut into MIG devices";
+  node.meta.annotations["berth.dev/unhealthy-gpus"] = "0,7";
+  EXPECT_TRUE(with_devices(6)) << "the two unhealthy ones are left out";
+  EXPECT_FALSE(with_devices(5));
   with_devices(8);
   node.allocatable["nvidia.com/gpu"] = api::Quantity::from_int(7);
   EXPECT_TRUE(Catalogue::builtin().of_node(node)) << "one is unhealthy";
