@@ -1,4 +1,5 @@
 // Runs whole clusters with faults, seed after seed, and prints the first that breaks an invariant.
+#include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <string_view>
@@ -61,6 +62,7 @@ int main(int argc, char** argv) {
     if (!report.ok()) {
       ++failed;
       fmt::print("{}\n", to_string(report));
+      std::fflush(stdout);
       if (!options.keep_going) {
         return 1;
       }

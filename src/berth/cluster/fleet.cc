@@ -53,7 +53,8 @@ void Fleet::add(node::MachineOptions options) {
                                                       rng_.fork(machines_.size()), line_faults_);
   const std::string name = options.name;
   place.machine = std::make_unique<node::SimulatedMachine>(loop_, *place.link, std::move(options));
-  place.timer = std::make_unique<Timer>(loop_);
+  place.plugin_pause = std::make_unique<Timer>(loop_);
+  place.line_pause = std::make_unique<Timer>(loop_);
   place.machine->power_on();
   machines_.emplace(name, std::move(place));
 }
@@ -94,7 +95,7 @@ void Fleet::inject(const Fault& fault) {
     break;
   case Fault::Kind::PluginCrash:
     machine.crash_plugin();
-    place.timer->set(fault.pause, [&machine] {
+    place.plugin_pause->set(fault.pause, [&machine] {
       if (machine.powered()) {
         machine.start_plugin();
       }
@@ -102,7 +103,7 @@ void Fleet::inject(const Fault& fault) {
     break;
   case Fault::Kind::Cut:
     place.link->disconnect();
-    place.timer->set(fault.pause, [link = place.link.get()] { link->reconnect(); });
+    place.line_pause->set(fault.pause, [link = place.link.get()] { link->reconnect(); });
     break;
   }
 }
@@ -110,7 +111,8 @@ void Fleet::inject(const Fault& fault) {
 bool Fleet::settled() const {
   return std::ranges::all_of(machines_, [](const auto& entry) {
     const node::SimulatedMachine& machine = *entry.second.machine;
-    return !entry.second.timer->armed() && !has_an_end_in_sight(machine) &&
+    return !entry.second.plugin_pause->armed() && !entry.second.line_pause->armed() &&
+           !has_an_end_in_sight(machine) &&
            (machine.agent() == nullptr || machine.agent()->settled());
   });
 }
@@ -119,7 +121,7 @@ std::vector<std::string> Fleet::in_motion() const {
   std::vector<std::string> lines;
   for (const auto& [name, place] : machines_) {
     const node::SimulatedMachine& machine = *place.machine;
-    if (place.timer->armed()) {
+    if (place.plugin_pause->armed() || place.line_pause->armed()) {
       lines.push_back(fmt::format("{}: a fault has not ended", name));
     }
     if (has_an_end_in_sight(machine)) {

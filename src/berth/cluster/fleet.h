@@ -56,7 +56,8 @@ class Fleet {
     std::unique_ptr<client::LocalClient> direct;
     std::unique_ptr<client::FaultyClient> link;
     std::unique_ptr<node::SimulatedMachine> machine;
-    std::unique_ptr<Timer> timer; ///< ends the pause of the last fault
+    std::unique_ptr<Timer> plugin_pause; ///< ends the last crash of the plugin
+    std::unique_ptr<Timer> line_pause;   ///< ends the last cut of the line
   };
   void add(node::MachineOptions options);
 

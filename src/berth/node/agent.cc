@@ -488,6 +488,16 @@ bool Agent::settled() const {
 
 std::vector<std::string> Agent::in_motion() const {
   std::vector<std::string> lines;
+  if (!state_->sources_ready) {
+    lines.emplace_back("agent: its pods are not listed yet");
+  }
+  if (!state_->reporter || !state_->reporter->clean()) {
+    lines.emplace_back("agent: the node's status is not written");
+  }
+  if (state_->consider_posted || state_->admitting || !state_->orphans.empty()) {
+    lines.push_back(fmt::format("agent: {} pods nobody knows are being ended, admission {}",
+                                state_->orphans.size(), state_->admitting ? "goes on" : "waits"));
+  }
   for (const auto& [uid, worker] : state_->workers) {
     if (!worker->settled()) {
       lines.push_back(worker->describe());

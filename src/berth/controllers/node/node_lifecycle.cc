@@ -126,7 +126,8 @@ struct NodeLifecycle::State : std::enable_shared_from_this<NodeLifecycle::State>
       confirm_silence(*node, std::move(finish));
     } else if (auto taints = demanded_taints(**view, loop.now())) {
       store_taints(*node, *taints, std::move(finish));
-    } else if (lost(**view)) {
+    } else if (judgement.silent && lost(**view)) {
+      // An agent that is heard again says itself how its pods are.
       mark_pods(key.name, std::move(finish));
     } else {
       if (!judgement.due) {
