@@ -124,6 +124,8 @@ void Agent::State::begin() {
   stream = place.runtime->events([this](const runtime::ContainerEvent& event) {
     if (const auto worker = workers.find(event.status.pod_uid); worker != workers.end()) {
       worker->second->on_event(event);
+    } else if (const auto record = found.find(event.status.pod_uid); record != found.end()) {
+      apply_event(record->second, event);
     }
   });
   place.runtime->list([weak = weak_from_this()](Result<runtime::Listing> listing) {

@@ -90,28 +90,29 @@ class Start : public std::enable_shared_from_this<Start> {
   }
 
   void start(const std::string& id) {
+    // A failed start may have been one that a dead agent had asked for already: what counts is what
+    // is there.
     runtime_->start_container(id, step([id](Start& self, const Result<void>& result) {
-                                if (result) {
-                                  self.look(id);
-                                } else {
-                                  self.fail_with("RunContainerError", result.error());
-                                }
+                                self.look(id, result ? Error() : result.error());
                               }));
   }
 
   // The event of the start may still be under way: what is reported is read.
-  void look(const std::string& id) {
-    runtime_->container_status(id, step([](Start& self, Result<runtime::ContainerStatus> status) {
-                                 if (status) {
-                                   self.finish({.status = *std::move(status)});
-                                 } else {
-                                   self.fail_with("RunContainerError", status.error());
-                                 }
-                               }));
+  void look(const std::string& id, const Error& trouble) {
+    runtime_->container_status(
+        id, step([trouble](Start& self, Result<runtime::ContainerStatus> status) {
+          if (status && status->state != runtime::ContainerState::Created) {
+            self.finish({.status = *std::move(status)});
+          } else {
+            self.fail_with("RunContainerError", status ? trouble : status.error());
+          }
+        }));
   }
 
   void fail_with(std::string reason, const Error& error) {
-    finish({.kind = StartResult::Kind::Failed, .why = {std::move(reason), error.message}});
+    const auto kind =
+        error.code == Code::AlreadyExists ? StartResult::Kind::UnderWay : StartResult::Kind::Failed;
+    finish({.kind = kind, .why = {std::move(reason), error.message}});
   }
 
   void finish(StartResult result) { done_(std::move(result)); }

@@ -35,6 +35,7 @@ struct StartResult {
     Started,
     DevicesWait,     ///< `why.message`: a plugin is coming back
     DevicesRejected, ///< `why.message`: the pod cannot have its devices any more
+    UnderWay,        ///< another agent, now gone, has asked for the same attempt
     Failed,          ///< `why`: create or start failed
   };
   Kind kind = Kind::Started;

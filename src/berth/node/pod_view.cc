@@ -27,6 +27,19 @@ bool restarts(Role role, std::string_view restart_policy, int exit_code) {
   return false;
 }
 
+void apply_event(PodRecord& record, const runtime::ContainerEvent& event) {
+  const auto known = record.containers.find(event.status.id);
+  if (event.type == runtime::ContainerEvent::Type::Deleted) {
+    record.containers.erase(event.status.id);
+  } else if (known == record.containers.end()) {
+    if (event.type == runtime::ContainerEvent::Type::Created) {
+      record.containers.emplace(event.status.id, event.status);
+    }
+  } else if (known->second.state <= event.status.state) {
+    known->second = event.status;
+  }
+}
+
 bool PodView::any_running() const {
   return std::ranges::any_of(containers, [](const ContainerView& each) { return each.running(); });
 }

@@ -19,6 +19,10 @@ struct PodRecord {
   std::map<std::string, runtime::ContainerStatus> containers; ///< by id
 };
 
+/// Takes an event in. A state never goes back; of containers that are not known only the making is
+/// heard.
+void apply_event(PodRecord& record, const runtime::ContainerEvent& event);
+
 struct ContainerView {
   const model::Container* spec = nullptr;
   Role role = Role::App;

@@ -22,6 +22,7 @@ using client::EventType;
 
 constexpr std::int64_t kDefaultGraceSeconds = 30;
 constexpr Duration kSidecarGrace = Duration::seconds(30);
+constexpr Duration kUnderWay = Duration::seconds(1);
 constexpr Duration kFirstRetry = Duration::seconds(10);
 constexpr Duration kLastRetry = Duration::seconds(300);
 
@@ -90,6 +91,8 @@ struct PodWorker::State : std::enable_shared_from_this<State> {
   void start(const PodView& view, const PodAction& action);
   void started(const std::string& name, Role role, const StartResult& result);
   void start_failed(const std::string& name, const Reason& why);
+  void relist();
+  void hold_for_retry(const std::string& name);
   void drop_old_attempts(const std::string& name);
   void hold_for_devices(const std::string& message);
   void show_backoff(const PodView& view);
@@ -295,13 +298,42 @@ void PodWorker::State::create_sandbox(const PodView& now_is) {
           state.init_surplus_released = false;
           return;
         }
-        state.event(EventType::Warning, "FailedCreatePodSandBox",
-                    fmt::format("Failed to create pod sandbox: {}", made.error().message));
-        const int times = state.failures[""]++;
-        state.held[""] =
-            state.now() +
-            std::min(kFirstRetry * (std::int64_t{1} << std::min(times, 5)), kLastRetry);
+        if (made.error().code == Code::AlreadyExists) {
+          state.held[""] = state.now() + kUnderWay;
+        } else {
+          state.event(EventType::Warning, "FailedCreatePodSandBox",
+                      fmt::format("Failed to create pod sandbox: {}", made.error().message));
+          state.hold_for_retry("");
+        }
+        state.relist();
       }));
+}
+
+// What the runtime does not do as asked may have been asked before, by an agent that is gone: look
+// what is there.
+void PodWorker::State::relist() {
+  busy = true;
+  place.runtime->list(then([](State& state, Result<runtime::Listing> listing) {
+    if (!listing) {
+      return;
+    }
+    state.record = {};
+    for (runtime::SandboxStatus& sandbox : listing->sandboxes) {
+      if (sandbox.uid == state.pod->meta.uid) {
+        state.record.sandboxes.emplace(sandbox.id, std::move(sandbox));
+      }
+    }
+    for (runtime::ContainerStatus& container : listing->containers) {
+      if (container.pod_uid == state.pod->meta.uid) {
+        state.record.containers.emplace(container.id, std::move(container));
+      }
+    }
+  }));
+}
+
+void PodWorker::State::hold_for_retry(const std::string& name) {
+  const int times = std::min(failures[name]++, 5);
+  held[name] = now() + std::min(kFirstRetry * (std::int64_t{1} << times), kLastRetry);
 }
 
 void PodWorker::State::start(const PodView& now_is, const PodAction& action) {
@@ -355,15 +387,19 @@ void PodWorker::State::started(const std::string& name, Role role, const StartRe
       event(EventType::Warning, verdict->why.reason, verdict->why.message);
     }
     return;
+  case StartResult::Kind::UnderWay:
+    held[name] = now() + kUnderWay;
+    relist();
+    return;
   case StartResult::Kind::Failed:
     start_failed(name, result.why);
+    relist();
     return;
   }
 }
 
 void PodWorker::State::start_failed(const std::string& name, const Reason& why) {
-  const int times = failures[name]++;
-  held[name] = now() + std::min(kFirstRetry * (std::int64_t{1} << std::min(times, 5)), kLastRetry);
+  hold_for_retry(name);
   if (waiting[name] != why) {
     event(EventType::Warning, "Failed", fmt::format("Error: {}", why.message));
   }
@@ -522,17 +558,7 @@ void PodWorker::gone() {
 }
 
 void PodWorker::on_event(const runtime::ContainerEvent& event) {
-  auto& containers = state_->record.containers;
-  const auto known = containers.find(event.status.id);
-  if (event.type == runtime::ContainerEvent::Type::Deleted) {
-    containers.erase(event.status.id);
-  } else if (known == containers.end()) {
-    if (event.type == runtime::ContainerEvent::Type::Created) {
-      containers.emplace(event.status.id, event.status);
-    }
-  } else if (known->second.state <= event.status.state) {
-    known->second = event.status;
-  }
+  apply_event(state_->record, event);
   state_->kick();
 }
 

@@ -115,13 +115,15 @@ class Runtime {
 
   /// The boot the machine is in; changes when the machine reboots and its containers are gone.
   virtual std::string boot_id() const = 0;
+  /// Error AlreadyExists: that attempt of that pod exists or is being made, perhaps for an agent
+  /// that is gone.
   virtual void run_pod_sandbox(SandboxConfig config, Done<SandboxStatus> done) = 0;
   /// Kills what still runs in it. Stopping a stopped one, or removing one that is gone, is no
   /// error.
   virtual void stop_pod_sandbox(const std::string& id, Done<void> done) = 0;
   virtual void remove_pod_sandbox(const std::string& id, Done<void> done) = 0;
-  /// Errors: NotFound (sandbox), Unavailable (sandbox not ready), Invalid (unresolvable CDI
-  /// devices).
+  /// Errors: AlreadyExists (that attempt, as above), NotFound (sandbox), Unavailable (sandbox not
+  /// ready), Invalid (unresolvable CDI devices).
   virtual void create_container(const std::string& sandbox_id, ContainerConfig config,
                                 Done<std::string> done) = 0;
   virtual void start_container(const std::string& id, Done<void> done) = 0;

@@ -37,6 +37,16 @@ struct Sandbox {
   SandboxConfig config;
 };
 
+std::string sandbox_key(std::string_view name, std::string_view ns, std::string_view uid,
+                        std::uint32_t attempt) {
+  return fmt::format("{}_{}_{}_{}", name, ns, uid, attempt);
+}
+
+std::string container_key(std::string_view name, std::string_view sandbox_id,
+                          std::uint32_t attempt) {
+  return fmt::format("{}_{}_{}", name, sandbox_id, attempt);
+}
+
 } // namespace
 
 struct SimulatedRuntime::State : std::enable_shared_from_this<State> {
@@ -51,6 +61,9 @@ struct SimulatedRuntime::State : std::enable_shared_from_this<State> {
   std::map<std::uint64_t, Sandbox> sandboxes;    // by creation
   std::map<std::uint64_t, Container> containers; // by creation
   std::map<std::string, std::uint64_t, std::less<>> serial_by_id;
+  /// Names of sandboxes and containers that exist or are being made, as containerd reserves them:
+  /// what a dead agent asked for is not made twice.
+  std::set<std::string> reserved;
   std::uint64_t next_subscriber = 1;
   std::map<std::uint64_t, std::function<void(const ContainerEvent&)>> subscribers;
 
@@ -104,6 +117,15 @@ struct SimulatedRuntime::State : std::enable_shared_from_this<State> {
   }
 
   std::uint64_t changes = 0;
+
+  Result<void> reserve(const std::string& key) {
+    if (!reserved.insert(key).second) {
+      return fail(Code::AlreadyExists,
+                  fmt::format("failed to reserve name \"{}\": it is reserved", key));
+    }
+    return {};
+  }
+
   Result<SandboxStatus> add_sandbox(SandboxConfig config);
   Result<std::string> add_container(const std::string& sandbox_id, ContainerConfig config);
   Result<void> start(const std::string& id);
@@ -277,6 +299,7 @@ void SimulatedRuntime::State::remove(std::string id) {
     end(*each, kKilled, "Error");
   }
   emit(ContainerEvent::Type::Deleted, each->status);
+  reserved.erase(container_key(each->status.name, each->status.sandbox_id, each->status.attempt));
   containers.erase(serial_by_id.find(id)->second);
   serial_by_id.erase(id);
 }
@@ -296,6 +319,11 @@ std::string SimulatedRuntime::boot_id() const {
 }
 
 void SimulatedRuntime::run_pod_sandbox(SandboxConfig config, Done<SandboxStatus> done) {
+  const std::string key = sandbox_key(config.name, config.ns, config.uid, config.attempt);
+  if (const auto reserved = state_->reserve(key); !reserved) {
+    state_->answer<SandboxStatus>(std::move(done), tl::unexpected(reserved.error()));
+    return;
+  }
   state_->later(state_->options.sandbox_takes,
                 [config = std::move(config), done = std::move(done)](State& state) mutable {
                   done(state.add_sandbox(std::move(config)));
@@ -318,6 +346,8 @@ void SimulatedRuntime::remove_pod_sandbox(const std::string& id, Done<void> done
       for (const std::string& container : state.containers_in(id)) {
         state.remove(container);
       }
+      const SandboxStatus& gone = sandbox->status;
+      state.reserved.erase(sandbox_key(gone.name, gone.ns, gone.uid, gone.attempt));
       state.sandboxes.erase(state.serial_by_id.find(id)->second);
       state.serial_by_id.erase(id);
     }
@@ -327,9 +357,18 @@ void SimulatedRuntime::remove_pod_sandbox(const std::string& id, Done<void> done
 
 void SimulatedRuntime::create_container(const std::string& sandbox_id, ContainerConfig config,
                                         Done<std::string> done) {
-  state_->later(state_->options.create_takes, [sandbox_id, config = std::move(config),
+  const std::string key = container_key(config.name, sandbox_id, config.attempt);
+  if (const auto reserved = state_->reserve(key); !reserved) {
+    state_->answer<std::string>(std::move(done), tl::unexpected(reserved.error()));
+    return;
+  }
+  state_->later(state_->options.create_takes, [sandbox_id, key, config = std::move(config),
                                                done = std::move(done)](State& state) mutable {
-    done(state.add_container(sandbox_id, std::move(config)));
+    auto made = state.add_container(sandbox_id, std::move(config));
+    if (!made) {
+      state.reserved.erase(key);
+    }
+    done(std::move(made));
   });
 }
 
@@ -407,8 +446,16 @@ void SimulatedRuntime::power_off() {
       state_->end(container, kLostWithMachine, "Unknown");
     }
   }
+  // What was being made when the power went is not there afterwards.
+  state_->reserved.clear();
+  for (const auto& [serial, container] : state_->containers) {
+    const ContainerStatus& status = container.status;
+    state_->reserved.insert(container_key(status.name, status.sandbox_id, status.attempt));
+  }
   for (auto& [serial, sandbox] : state_->sandboxes) {
     state_->stop_sandbox(sandbox);
+    const SandboxStatus& status = sandbox.status;
+    state_->reserved.insert(sandbox_key(status.name, status.ns, status.uid, status.attempt));
   }
 }
 

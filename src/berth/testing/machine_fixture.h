@@ -1,4 +1,4 @@
-// A control plane and one simulated machine for the tests of this room.
+// A control plane and one simulated machine, for tests of the node room and what stands on it.
 #pragma once
 
 #include <algorithm>
@@ -11,21 +11,22 @@
 #include <gtest/gtest.h>
 
 #include "berth/api/json.h"
+#include "berth/client/faulty_client.h"
 #include "berth/node/simulated_machine.h"
 #include "berth/testing/builders.h"
 #include "berth/testing/control_plane.h"
 
 namespace berth::test {
 
-class MachineFixture : public ::testing::Test {
- protected:
-  MachineFixture() { boot("dgx-h100"); }
-
-  void boot(std::string_view platform) {
+/// A control plane, a line to it and a machine named "n1" that has just booted.
+class MachineWorld {
+ public:
+  explicit MachineWorld(std::uint64_t seed = 1, std::string_view platform = "dgx-h100")
+      : plane(seed), line(plane.client, plane.loop, Rng(seed), {}) {
     machine = std::make_unique<node::SimulatedMachine>(
-        plane.loop, plane.client,
-        node::MachineOptions{.name = "n1",
-                             .platform = hardware::Catalogue::builtin().find(platform)});
+        plane.loop, line,
+        node::MachineOptions{
+            .name = "n1", .platform = hardware::Catalogue::builtin().find(platform), .seed = seed});
     machine->power_on();
     run(Duration::seconds(1));
   }
@@ -91,9 +92,9 @@ class MachineFixture : public ::testing::Test {
     }
     return lines;
   }
-  bool has_event(std::string_view about, std::string_view line) const {
+  bool has_event(std::string_view about, std::string_view wanted) const {
     const auto lines = events(about);
-    return std::ranges::find(lines, line) != lines.end();
+    return std::ranges::find(lines, wanted) != lines.end();
   }
   std::vector<std::string> held_by(std::string_view name) const {
     std::vector<std::string> ids;
@@ -107,6 +108,11 @@ class MachineFixture : public ::testing::Test {
   }
   std::string uuid(int gpu) const { return hardware::gpu_uuid("n1", gpu); }
 
+  mutable ControlPlane plane;
+  client::FaultyClient line; ///< the machine's way to the API; perfect until told otherwise
+  std::unique_ptr<node::SimulatedMachine> machine;
+
+ private:
   std::string field_of(std::string_view name, std::string_view list, int index,
                        std::string_view field) const {
     const api::Object found = stored(name);
@@ -126,9 +132,8 @@ class MachineFixture : public ::testing::Test {
            : value->is_string() ? std::string(value->get_string())
                                 : api::to_json(*value);
   }
-
-  mutable ControlPlane plane;
-  std::unique_ptr<node::SimulatedMachine> machine;
 };
+
+class MachineFixture : public ::testing::Test, protected MachineWorld {};
 
 } // namespace berth::test
