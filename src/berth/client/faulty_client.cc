@@ -7,7 +7,8 @@
 namespace berth::client {
 namespace {
 
-enum class Access { Read, Write };
+/// Unconditional: a write that names no version, so that a server never refuses it as outdated.
+enum class Access { Read, Write, Unconditional };
 
 class Wire;
 class LapsingLease;
@@ -45,8 +46,8 @@ struct FaultyClient::Line {
   }
 
   /// What a write meets before it reaches the server; nullopt: nothing.
-  std::optional<Error> refusal() {
-    if (chance(faults.conflict_permille)) {
+  std::optional<Error> refusal(Access access) {
+    if (access == Access::Write && chance(faults.conflict_permille)) {
       return fail(Code::Conflict, "the object has been modified; please apply your changes to the "
                                   "latest version and try again")
           .value();
@@ -67,8 +68,8 @@ struct FaultyClient::Line {
       answer<T>(done, fail(Code::Unavailable, "the API server is overloaded"));
       return;
     }
-    if (access == Access::Write) {
-      if (auto refused = refusal()) {
+    if (access != Access::Read) {
+      if (auto refused = refusal(access)) {
         answer<T>(done, tl::unexpected(*std::move(refused)));
         return;
       }
@@ -282,7 +283,8 @@ void FaultyClient::patch(const GroupKind& kind, const api::Key& key, api::json::
 
 void FaultyClient::remove(const GroupKind& kind, const api::Key& key, const DeleteOptions& options,
                           Done<api::Object> done) {
-  line_->send(line_, Access::Write, std::move(done),
+  const Access access = options.resource_version ? Access::Write : Access::Unconditional;
+  line_->send(line_, access, std::move(done),
               [&](auto then) { line_->inner->remove(kind, key, options, std::move(then)); });
 }
 

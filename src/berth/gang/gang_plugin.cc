@@ -96,13 +96,11 @@ class Gang final : public sched::Plugin {
 
   Rank rank(const sched::QueuedPod& queued) const {
     const api::Key key = group_of(*queued.pod);
-    const model::PodGroup* group = key.name.empty() ? nullptr : groups_->find(key);
-    if (group == nullptr) {
+    if (key.name.empty()) {
       const TimePoint first = queued.attempts == 0 ? queued.timestamp : queued.initial_attempt;
       return {first, queued.pod->ns(), queued.pod->name(), ""};
     }
-    return {group->meta.creation_timestamp.value_or(queued.timestamp), key.ns, key.name,
-            queued.pod->name()};
+    return {groups_->birth(key), key.ns, key.name, queued.pod->name()};
   }
 
   /// The other members; whoever among them is not waiting is left alone by the process.

@@ -10,6 +10,7 @@ api::Key group_of(const sched::PodInfo& pod) {
 
 void Groups::set_group(std::shared_ptr<const model::PodGroup> group) {
   const api::Key key{.ns = group->meta.ns, .name = group->meta.name};
+  births_.emplace(key, group->meta.creation_timestamp.value_or(TimePoint()));
   groups_.insert_or_assign(key, std::move(group));
 }
 
@@ -22,6 +23,7 @@ void Groups::set_pod(const sched::PodPtr& pod) {
   if (key.name.empty()) {
     return;
   }
+  births_.emplace(key, pod->pod->meta.creation_timestamp.value_or(TimePoint()));
   if (pod->pod->status.phase == "Failed") {
     remove_pod(*pod);
     return;
@@ -43,6 +45,11 @@ void Groups::remove_pod(const sched::PodInfo& pod) {
 const model::PodGroup* Groups::find(const api::Key& key) const {
   const auto it = groups_.find(key);
   return it == groups_.end() ? nullptr : it->second.get();
+}
+
+TimePoint Groups::birth(const api::Key& key) const {
+  const auto it = births_.find(key);
+  return it == births_.end() ? TimePoint() : it->second;
 }
 
 std::vector<Groups::Member> Groups::members(const api::Key& key) const {

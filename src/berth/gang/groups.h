@@ -35,6 +35,10 @@ class Groups {
 
   /// nullptr if there is no such PodGroup object.
   const model::PodGroup* find(const api::Key& key) const;
+  /// When the group entered the scheduler's view, by its object's age if that came first, else by
+  /// its first member's. Never changes, since the order of the queue rests on it. TimePoint() for a
+  /// group never seen.
+  TimePoint birth(const api::Key& key) const;
   /// Members that exist and have not failed, in uid order.
   std::vector<Member> members(const api::Key& key) const;
   std::int64_t member_count(const api::Key& key) const;
@@ -45,6 +49,7 @@ class Groups {
  private:
   std::map<api::Key, std::shared_ptr<const model::PodGroup>> groups_;
   std::map<api::Key, std::map<std::string, Member, std::less<>>> members_; // by uid
+  std::map<api::Key, TimePoint> births_; // of every group ever seen
 };
 
 } // namespace berth::gang

@@ -62,9 +62,20 @@ class Scheduler::Process : public std::enable_shared_from_this<Scheduler::Proces
 
   // ---- writing (process_write.cc)
   // -----------------------------------------------------------------
+  /// A binding on its way; the pod is assumed until its fate is known.
+  struct Flight {
+    sched::QueuedPod queued;
+    client::Binding binding;
+    sched::NodeId node;
+  };
   void bind(sched::QueuedPod queued, const sched::Decision& decision);
-  void bound(sched::QueuedPod queued, sched::NodeId node, const std::string& node_name,
-             Result<api::Object> answer);
+  void send_binding(const std::shared_ptr<Flight>& flight);
+  void on_binding_answer(const std::shared_ptr<Flight>& flight, Result<api::Object> answer);
+  void look_where_it_is(const std::shared_ptr<Flight>& flight, const std::string& refusal);
+  void land(const Flight& flight);
+  void lose(const Flight& flight, const std::string& why);
+  /// Runs the task in a second, unless stopped by then.
+  void later(Task task);
   void unschedulable(sched::QueuedPod queued, const sched::Decision& decision);
   void write_condition(const std::string& uid, std::string_view reason, const std::string& message,
                        std::optional<std::string> nominated_node);

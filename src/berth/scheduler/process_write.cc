@@ -1,7 +1,7 @@
 // Decisions carried out: bindings, conditions, events, evictions.
 #include <fmt/format.h>
 
-#include "berth/base/log.h"
+#include "berth/api/json.h"
 #include "berth/sched/message.h"
 #include "berth/scheduler/pod_status.h"
 #include "berth/scheduler/process.h"
@@ -15,50 +15,95 @@ template <class T> void ignore_answer(Result<T>) {}
 } // namespace
 
 void Scheduler::Process::bind(sched::QueuedPod queued, const sched::Decision& decision) {
-  client::Binding binding{.pod = queued.pod->pod->key(),
-                          .uid = queued.pod->pod->meta.uid,
-                          .node = decision.node_name,
-                          .annotations = {}};
-  binding.annotations.insert(decision.annotations.begin(), decision.annotations.end());
+  auto flight = std::make_shared<Flight>();
+  flight->binding = {.pod = queued.pod->pod->key(),
+                     .uid = queued.pod->pod->meta.uid,
+                     .node = decision.node_name,
+                     .annotations = {}};
+  flight->binding.annotations.insert(decision.annotations.begin(), decision.annotations.end());
+  flight->node = decision.node;
+  flight->queued = std::move(queued);
   ++binding_;
-  client_.bind(binding, [self = weak_from_this(), queued = std::move(queued), node = decision.node,
-                         node_name = decision.node_name](Result<api::Object> answer) {
+  send_binding(flight);
+}
+
+void Scheduler::Process::send_binding(const std::shared_ptr<Flight>& flight) {
+  client_.bind(flight->binding, [self = weak_from_this(), flight](Result<api::Object> answer) {
     if (const auto process = self.lock(); process && !process->stopped_) {
-      process->bound(queued, node, node_name, std::move(answer));
+      process->on_binding_answer(flight, std::move(answer));
     }
   });
 }
 
-void Scheduler::Process::bound(sched::QueuedPod queued, sched::NodeId node,
-                               const std::string& node_name, Result<api::Object> answer) {
-  --binding_;
-  const sched::PodPtr pod = queued.pod;
+/// The room stays taken until it is certain that the binding was not made: a lost answer may hide a
+/// binding, and giving its GPUs to another pod would give them away twice.
+void Scheduler::Process::on_binding_answer(const std::shared_ptr<Flight>& flight,
+                                           Result<api::Object> answer) {
   if (answer) {
-    ++stats_.bound;
-    queue_.done(pod->uid);
-    framework_.post_bind(pod, node, state_);
-    events_.record(
-        *answer, client::EventType::Normal, "Scheduled",
-        fmt::format("Successfully assigned {} to {}", pod->pod->key().to_string(), node_name));
-    wake();
-    return;
+    events_.record(*answer, client::EventType::Normal, "Scheduled",
+                   fmt::format("Successfully assigned {} to {}", answer->key().to_string(),
+                               flight->binding.node));
+    land(*flight);
+  } else if (answer.error().code == Code::NotFound) {
+    lose(*flight, answer.error().message);
+  } else if (answer.error().code == Code::Conflict) {
+    look_where_it_is(flight, answer.error().message);
+  } else {
+    later([this, flight] { send_binding(flight); });
   }
+}
+
+/// Refused as bound or changed: by whom, and to what, the pod itself says.
+void Scheduler::Process::look_where_it_is(const std::shared_ptr<Flight>& flight,
+                                          const std::string& refusal) {
+  client_.get(client::kPods, flight->binding.pod,
+              [self = weak_from_this(), flight, refusal](Result<api::Object> pod) {
+                const auto process = self.lock();
+                if (!process || process->stopped_) {
+                  return;
+                }
+                if (!pod && pod.error().code != Code::NotFound) {
+                  process->later([raw = process.get(), flight, refusal] {
+                    raw->look_where_it_is(flight, refusal);
+                  });
+                } else if (pod && pod->meta().uid == flight->binding.uid &&
+                           !api::string_at(pod->json(), "spec.nodeName").empty()) {
+                  process->land(*flight);
+                } else {
+                  process->lose(*flight, refusal);
+                }
+              });
+}
+
+void Scheduler::Process::later(Task task) {
+  loop_.after(Duration::seconds(1), [self = weak_from_this(), task = std::move(task)] {
+    if (const auto process = self.lock(); process && !process->stopped_) {
+      task();
+    }
+  });
+}
+
+/// The pod is bound; the informer says so too, sooner or later.
+void Scheduler::Process::land(const Flight& flight) {
+  --binding_;
+  ++stats_.bound;
+  queue_.done(flight.queued.pod->uid);
+  framework_.post_bind(flight.queued.pod, flight.node, state_);
+  wake();
+}
+
+/// The pod is not bound and will not be: it gives its room back and tries again, unless it is gone.
+void Scheduler::Process::lose(const Flight& flight, const std::string& why) {
+  --binding_;
   ++stats_.bind_failures;
-  const auto seen = pods_.find(pod->uid);
-  const bool landed = seen != pods_.end() && !seen->second.pod->pod->spec.node_name.empty();
-  if (landed) {
-    queue_.done(pod->uid); // the write went through and only its answer was lost
-    wake();
-    return;
-  }
   sched::Decision failed;
   failed.outcome = sched::Outcome::Error;
-  failed.message = fmt::format("binding rejected: {}", answer.error().message);
+  failed.message = fmt::format("binding rejected: {}", why);
   failed.reserved_then_lost = true;
-  if (state_.find_pod(pod->uid) != nullptr) {
-    failed.effects = undo_decision(framework_, state_, pod, node);
+  if (state_.find_pod(flight.queued.pod->uid) != nullptr) {
+    failed.effects = undo_decision(framework_, state_, flight.queued.pod, flight.node);
   }
-  settle(std::move(queued), std::move(failed));
+  settle(flight.queued, std::move(failed));
   wake();
 }
 
