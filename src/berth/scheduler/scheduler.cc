@@ -12,7 +12,7 @@ sched::Profile berth_profile(std::string_view gpu_policy) {
       profile.plugins.begin(),
       sched::ProfilePlugin{.name = std::string(gang::kGangPlugin), .weight = 1, .args = {}});
   profile.plugins.push_back(sched::ProfilePlugin{
-      .name = "GpuTopology", .weight = 5, .args = api::json::object{{"policy", gpu_policy}}});
+      .name = "GpuTopology", .weight = 1, .args = api::json::object{{"policy", gpu_policy}}});
   return profile;
 }
 

@@ -234,7 +234,7 @@ std::vector<Reason> parse_failed_scheduling(std::string_view message) {
     return {};
   }
   std::string_view rest = message.substr(intro + kIntro.size());
-  rest = rest.substr(0, rest.find(" preemption: "));
+  rest = rest.substr(0, rest.find(". ")); // what PostFilter plugins add follows the full stop
   if (rest.ends_with('.')) {
     rest.remove_suffix(1);
   }
