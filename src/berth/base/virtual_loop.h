@@ -24,8 +24,8 @@ class VirtualLoop final : public Loop {
 
   /// Runs the next event; false if there is none.
   bool step();
-  /// The process was suspended, or the clock was set forward: time passes and nothing runs. What became due
-  /// meanwhile runs late, in order.
+  /// The process was suspended, or the clock was set forward: time passes and nothing runs. What
+  /// became due meanwhile runs late, in order.
   void stall(Duration d) { now_ = now_ + d; }
   /// Runs every event due at or before `end`, then sets the clock to `end`.
   void run_until(TimePoint end);
