@@ -69,6 +69,8 @@ std::string pod(const std::string& name, const std::string& gpus, const std::str
          gpus + "}}\n---\n";
 }
 
+constexpr const char* kOnce = "  restartPolicy: Never\n";
+
 const std::vector<std::string> kDemo = {"-f",      std::string(BERTH_SOURCE_DIR) + "/examples",
                                         "--nodes", "dgx-h100:4",
                                         "--nodes", "l40s-pcie-8:2"};
@@ -123,7 +125,7 @@ TEST(Demo, NeverFittingShowsInTheExitCodeWhenAsked) {
 }
 
 TEST_F(RunTest, ThePodThatCanRunButIsStillWaitingIsAFailure) {
-  const std::string file = write("two.yaml", pod("first", "8") + pod("second", "8"));
+  const std::string file = write("two.yaml", pod("first", "8", kOnce) + pod("second", "8", kOnce));
   const Outcome o =
       berth_run({"-f", file, "--nodes", "dgx-h100:1", "--default-run-for", "forever"});
   EXPECT_EQ(o.code, 1);
@@ -133,7 +135,7 @@ TEST_F(RunTest, ThePodThatCanRunButIsStillWaitingIsAFailure) {
 }
 
 TEST_F(RunTest, UntilEndsARunThatWouldGoOn) {
-  const std::string file = write("p.yaml", pod("p", "1"));
+  const std::string file = write("p.yaml", pod("p", "1", kOnce));
   const Outcome o = berth_run({"-f", file, "--until", "5m", "-o", "json"});
   EXPECT_EQ(o.code, 0);
   const json::value report = json::parse(o.out);
@@ -143,7 +145,7 @@ TEST_F(RunTest, UntilEndsARunThatWouldGoOn) {
 }
 
 TEST_F(RunTest, ARunningServiceIsSettled) {
-  const std::string file = write("p.yaml", pod("p", "1"));
+  const std::string file = write("p.yaml", pod("p", "1", kOnce));
   const Outcome o = berth_run({"-f", file, "--default-run-for", "forever", "-o", "json"});
   EXPECT_EQ(o.code, 0);
   EXPECT_EQ(json::parse(o.out).at_pointer("/result/outcome").as_string(), "settled");
@@ -167,7 +169,7 @@ TEST_F(RunTest, AFailedGpuIsDrawnAndNotGivenAgain) {
 }
 
 TEST_F(RunTest, RecordWritesTheTimelineAsJsonLines) {
-  const std::string file = write("p.yaml", pod("p", "1"));
+  const std::string file = write("p.yaml", pod("p", "1", kOnce));
   const Outcome o = berth_run({"-f", file, "--record", path("r.jsonl")});
   EXPECT_EQ(o.code, 0);
   std::ifstream in(path("r.jsonl"));
@@ -187,7 +189,7 @@ TEST_F(RunTest, RecordWritesTheTimelineAsJsonLines) {
 }
 
 TEST_F(RunTest, SaysWhichClusterItUsesWhenNoneIsGiven) {
-  const std::string file = write("p.yaml", pod("p", "1"));
+  const std::string file = write("p.yaml", pod("p", "1", kOnce));
   EXPECT_THAT(berth_run({"-f", file}).err,
               HasSubstr("note: no --nodes and no --cluster: running on 2 dgx-h100 nodes"));
 }
@@ -210,7 +212,7 @@ items:
     uid: 1c4a2a9e-0000-4000-8000-000000000002
     resourceVersion: "78"
     ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: gone, uid: x, controller: true}]
-  spec: {containers: [{name: c, image: i, resources: {limits: {nvidia.com/gpu: 2}}}]}
+  spec: {restartPolicy: Never, containers: [{name: c, image: i, resources: {limits: {nvidia.com/gpu: 2}}}]}
   status: {phase: Running}
 )");
   const Outcome o = berth_run({"-f", file, "-o", "json"});
@@ -244,7 +246,7 @@ metadata: {name: b}
 
 TEST_F(RunTest, RefusedObjectsAreReportedAndTheRestRuns) {
   const std::string file =
-      write("p.yaml", pod("good", "1") + pod("bad", "-1") + pod("Bad_Name", "1"));
+      write("p.yaml", pod("good", "1", kOnce) + pod("bad", "-1") + pod("Bad_Name", "1"));
   const Outcome o = berth_run({"-f", file});
   EXPECT_EQ(o.code, 1);
   EXPECT_THAT(o.out, HasSubstr("REJECTED"));
@@ -275,7 +277,7 @@ TEST_F(RunTest, TheSameObjectTwiceMustBeTheSame) {
 }
 
 TEST_F(RunTest, FaultsMustNameNodesThatExist) {
-  const std::string file = write("p.yaml", pod("p", "1"));
+  const std::string file = write("p.yaml", pod("p", "1", kOnce));
   const Outcome o = berth_run({"-f", file, "--at", "1m:node-down:dgx-h100-9"});
   EXPECT_EQ(o.code, 1);
   EXPECT_THAT(o.err, HasSubstr("dgx-h100-9"));
