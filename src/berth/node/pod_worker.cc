@@ -85,6 +85,7 @@ struct PodWorker::State : std::enable_shared_from_this<State> {
   void sync();
   void run(const PodView& view);
   void stop(const PodView& view);
+  void look_at(const std::string& container);
   void finish(const PodView& view);
   void clean_up();
   void create_sandbox(const PodView& view);
@@ -237,7 +238,14 @@ void PodWorker::State::stop(const PodView& now_is) {
     if (first) {
       event(EventType::Normal, "Killing", fmt::format("Stopping container {}", each.spec->name));
     }
-    place.runtime->stop_container(each.current->id, limit, [](const Result<void>&) {});
+    // Its end is an event; should that be missed, the answer says that it is time to look.
+    place.runtime->stop_container(
+        each.current->id, limit,
+        [weak = weak_from_this(), id = each.current->id](const Result<void>&) {
+          if (const auto state = weak.lock()) {
+            state->look_at(id);
+          }
+        });
   }
   if (!stops.empty()) {
     return;
@@ -251,6 +259,17 @@ void PodWorker::State::stop(const PodView& now_is) {
     return;
   }
   finish(now_is);
+}
+
+void PodWorker::State::look_at(const std::string& container) {
+  place.runtime->container_status(
+      container, [weak = weak_from_this()](const Result<runtime::ContainerStatus>& now_is) {
+        const auto state = weak.lock();
+        if (state && now_is) {
+          apply_event(state->record, {runtime::ContainerEvent::Type::Stopped, *now_is});
+          state->kick();
+        }
+      });
 }
 
 void PodWorker::State::finish(const PodView& now_is) {

@@ -1,4 +1,4 @@
-// Whole clusters with faults, by seed. BERTH_CHAOS_SEEDS changes how many (440 by default); each
+// Whole clusters with faults, by seed. BERTH_CHAOS_SEEDS changes how many (500 by default); each
 // shard of ctest runs a part.
 #include "berth/sim/chaos.h"
 
@@ -13,7 +13,7 @@ constexpr int kShards = 10;
 
 int seeds() {
   const char* given = std::getenv("BERTH_CHAOS_SEEDS");
-  return given == nullptr ? 440 : std::atoi(given);
+  return given == nullptr ? 500 : std::atoi(given);
 }
 
 class ChaosTest : public testing::TestWithParam<int> {};
