@@ -89,14 +89,15 @@ std::string to_string(const Error& error) {
     out += ": ";
   }
   out += error.message;
-  if (!error.causes.empty()) {
-    out += " (";
-    for (std::size_t i = 0; i < error.causes.size(); ++i) {
-      out += (i == 0 ? "" : "; ") + to_string(error.causes[i]);
+  std::string causes;
+  for (const Error& cause : error.causes) {
+    // Kubernetes' messages quote their causes already.
+    const std::string text = to_string(cause);
+    if (error.message.find(text) == std::string::npos) {
+      causes += (causes.empty() ? "" : "; ") + text;
     }
-    out += ")";
   }
-  return out;
+  return causes.empty() ? out : out + " (" + causes + ")";
 }
 
 tl::unexpected<Error> fail(Code code, std::string message) {

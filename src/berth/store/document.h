@@ -10,9 +10,9 @@
 
 namespace berth::store {
 
-/// A copy to edit and store.
+/// A copy to edit and store, in plain memory whatever the original's is.
 inline api::json::value editable(const api::json::value& stored) {
-  return stored;
+  return api::json::value(stored, api::json::storage_ptr());
 }
 
 /// The string member; "" if absent or no string.

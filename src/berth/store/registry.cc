@@ -29,6 +29,13 @@ constexpr std::array<std::string_view, 8> kServerFields = {"name",
                                                            "deletionTimestamp",
                                                            "deletionGracePeriodSeconds"};
 
+/// "finalizers": null says what leaving it out says.
+void drop_nulls(api::json::object& meta) {
+  for (auto member = meta.begin(); member != meta.end();) {
+    member = member->value().is_null() ? meta.stable_erase(member) : member + 1;
+  }
+}
+
 void keep_server_fields(const api::Object& current, api::json::object& document) {
   const api::json::value& stored = *api::find(current.json(), "metadata");
   api::json::object& meta = api::object_at(document, "metadata");
@@ -39,6 +46,7 @@ void keep_server_fields(const api::Object& current, api::json::object& document)
       meta.stable_erase(field);
     }
   }
+  drop_nulls(meta);
 }
 
 void copy_member(const api::json::object& from, std::string_view member, api::json::object& to) {
@@ -220,6 +228,7 @@ Result<api::Object> Registry::create(const api::Object& object, TimePoint now) {
        {"selfLink", "deletionTimestamp", "deletionGracePeriodSeconds", "generation"}) {
     meta.stable_erase(field);
   }
+  drop_nulls(meta);
   meta["uid"] = rng_.uuid();
   meta["creationTimestamp"] = to_rfc3339(now);
   if (counts_generation(kind)) {
