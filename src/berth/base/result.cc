@@ -91,9 +91,9 @@ std::string to_string(const Error& error) {
   out += error.message;
   std::string causes;
   for (const Error& cause : error.causes) {
-    // Kubernetes' messages quote their causes already.
+    // Messages about fields quote their causes already, as Kubernetes words them.
     const std::string text = to_string(cause);
-    if (error.message.find(text) == std::string::npos) {
+    if (!cause.where || error.message.find(text) == std::string::npos) {
       causes += (causes.empty() ? "" : "; ") + text;
     }
   }

@@ -63,6 +63,17 @@ TEST(Error, PrintsPlaceMessageAndCauses) {
   EXPECT_EQ(to_string(error), "f:1: bad (a; b)");
 }
 
+TEST(Error, DoesNotRepeatFieldCausesThatItsMessageQuotes) {
+  Error error{.code = Code::Invalid, .message = "Pod \"a\" is invalid: spec.x: Required value"};
+  error.causes.push_back(
+      {.code = Code::Invalid, .message = "Required value", .where = Where{.field = "spec.x"}});
+  EXPECT_EQ(to_string(error), "Pod \"a\" is invalid: spec.x: Required value");
+  error.causes.push_back(
+      {.code = Code::Invalid, .message = "Required value", .where = Where{.field = "spec.y"}});
+  EXPECT_EQ(to_string(error),
+            "Pod \"a\" is invalid: spec.x: Required value (spec.y: Required value)");
+}
+
 TEST(Interner, GivesDenseIdsInOrderOfFirstSight) {
   using NodeId = Id<struct NodeTag>;
   Interner<NodeId> names;
