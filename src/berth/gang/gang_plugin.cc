@@ -32,7 +32,20 @@ class Gang final : public sched::Plugin {
     if (a.pod->priority != b.pod->priority) {
       return a.pod->priority > b.pod->priority;
     }
-    return rank(a) < rank(b);
+    const std::string_view group_a = a.pod->pod->pod_group();
+    const std::string_view group_b = b.pod->pod->pod_group();
+    const TimePoint born_a = born(a, group_a);
+    const TimePoint born_b = born(b, group_b);
+    if (born_a != born_b) {
+      return born_a < born_b;
+    }
+    // A lone pod counts as a group of its own, by its name.
+    const auto names = [](const sched::PodInfo& pod, std::string_view group) {
+      const std::string_view name = pod.name();
+      return std::tuple(std::string_view(pod.ns()), group.empty() ? name : group,
+                        group.empty() ? std::string_view() : name);
+    };
+    return names(*a.pod, group_a) < names(*b.pod, group_b);
   }
 
   sched::Prepared prepare(const sched::PodPtr& pod, const sched::ClusterState&) const override {
@@ -86,21 +99,17 @@ class Gang final : public sched::Plugin {
   }
 
  private:
-  using Rank = std::tuple<TimePoint, std::string, std::string, std::string>;
-
   static sched::Prepared rejected(std::string reason) {
     return {.status = Status::of(StatusCode::Unresolvable, std::move(reason)),
             .run = nullptr,
             .nodes = {}};
   }
 
-  Rank rank(const sched::QueuedPod& queued) const {
-    const api::Key key = group_of(*queued.pod);
-    if (key.name.empty()) {
-      const TimePoint first = queued.attempts == 0 ? queued.timestamp : queued.initial_attempt;
-      return {first, queued.pod->ns(), queued.pod->name(), ""};
+  TimePoint born(const sched::QueuedPod& queued, std::string_view group) const {
+    if (group.empty()) {
+      return queued.attempts == 0 ? queued.timestamp : queued.initial_attempt;
     }
-    return {groups_->birth(key), key.ns, key.name, queued.pod->name()};
+    return groups_->birth(group_of(*queued.pod));
   }
 
   /// The other members; whoever among them is not waiting is left alone by the process.

@@ -55,16 +55,22 @@ struct Toleration {
   std::string value;
   std::string effect; ///< "" matches every effect
   std::optional<std::int64_t> toleration_seconds;
+
+  bool operator==(const Toleration&) const = default;
 };
 
 struct PreferredSchedulingTerm {
   std::int64_t weight = 0;
   api::NodeSelectorTerm preference;
+
+  bool operator==(const PreferredSchedulingTerm&) const = default;
 };
 
 struct NodeAffinity {
   std::optional<api::NodeSelector> required;
   std::vector<PreferredSchedulingTerm> preferred;
+
+  bool operator==(const NodeAffinity&) const = default;
 };
 
 struct PodAffinityTerm {
@@ -72,16 +78,22 @@ struct PodAffinityTerm {
   std::vector<std::string> namespaces;
   std::optional<api::Selector> namespace_selector; ///< none: see spec; empty: every namespace
   std::string topology_key;
+
+  bool operator==(const PodAffinityTerm&) const = default;
 };
 
 struct WeightedPodAffinityTerm {
   std::int64_t weight = 0;
   PodAffinityTerm term;
+
+  bool operator==(const WeightedPodAffinityTerm&) const = default;
 };
 
 struct PodAffinity {
   std::vector<PodAffinityTerm> required;
   std::vector<WeightedPodAffinityTerm> preferred;
+
+  bool operator==(const PodAffinity&) const = default;
 };
 
 struct TopologySpreadConstraint {
@@ -93,6 +105,8 @@ struct TopologySpreadConstraint {
   std::string node_affinity_policy = "Honor";
   std::string node_taints_policy = "Ignore";
   std::vector<std::string> match_label_keys;
+
+  bool operator==(const TopologySpreadConstraint&) const = default;
 };
 
 struct PodSpec {

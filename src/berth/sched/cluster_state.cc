@@ -73,6 +73,9 @@ PodPtr ClusterState::describe(std::shared_ptr<const model::Pod> pod) {
     info->images.push_back(normalised_image(image));
   }
   info->pod = std::move(pod);
+  if (info->pod->spec.node_name.empty()) {
+    info->shape = shapes_.intern(info);
+  }
   return info;
 }
 
@@ -90,6 +93,7 @@ NodeId ClusterState::intern_node(std::string_view name) {
 }
 
 NodeId ClusterState::set_node(std::shared_ptr<const model::Node> node) {
+  ++version_;
   const NodeId id = intern_node(node->name());
   NodeInfo& info = nodes_[id.index()];
   if (!info.node) {
@@ -172,6 +176,7 @@ void ClusterState::remove_node(std::string_view name) {
   if (!id) {
     return;
   }
+  ++version_;
   std::erase(order_, *id);
   apply_node(nodes_[id->index()], nullptr);
 }

@@ -16,6 +16,7 @@
 
 #include "berth/sched/disruption_budget.h"
 #include "berth/sched/node_info.h"
+#include "berth/sched/shape.h"
 #include "berth/sched/undo.h"
 
 namespace berth::sched {
@@ -26,7 +27,8 @@ class ClusterState {
   ClusterState();
 
   // ---- pods and resources as values -------------------------------------------------------------
-  /// Computes what the scheduler needs of a pod once. Interns resource names.
+  /// Computes what the scheduler needs of a pod once. Interns resource names, and the shape of a
+  /// pod without a node.
   PodPtr describe(std::shared_ptr<const model::Pod> pod);
   const ResourceNames& resource_names() const { return resources_; }
   ResourceId resource(std::string_view name) { return resources_.intern(name); }
@@ -105,6 +107,8 @@ class ClusterState {
   /// By normalised reference; none if no node has it.
   std::optional<Image> find_image(std::string_view reference) const;
   std::uint64_t generation() const { return generation_; }
+  /// Grows with every change that can matter to a decision; what-if changes count when committed.
+  std::uint64_t version() const { return version_; }
 
   /// Every observable field, as text, in one order: two states are equal iff their texts are. For
   /// tests and debugging.
@@ -126,6 +130,7 @@ class ClusterState {
   void undo(const Undo::Change& change);
 
   ResourceNames resources_;
+  ShapeTable shapes_;
   Interner<NodeId> node_names_;
   std::vector<NodeInfo> nodes_;
   std::vector<NodeId> order_;
@@ -142,6 +147,7 @@ class ClusterState {
   std::vector<Image> images_; // by ImageId
   std::size_t assumed_ = 0;
   std::uint64_t generation_ = 0;
+  std::uint64_t version_ = 0;
 };
 
 } // namespace berth::sched

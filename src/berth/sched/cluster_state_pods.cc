@@ -20,6 +20,7 @@ void ClusterState::set_pod(const PodPtr& pod) {
   if (pod->pod->spec.node_name.empty()) {
     return;
   }
+  ++version_;
   const NodeId node = intern_node(pod->pod->spec.node_name);
   clear_nomination(pod->uid);
   PlacedPod placed{.pod = pod, .node = node, .gpus = pod->bound_gpus, .assumed = false};
@@ -37,6 +38,7 @@ void ClusterState::set_pod(const PodPtr& pod) {
 void ClusterState::remove_pod(std::string_view uid) {
   clear_nomination(uid);
   if (const auto it = by_uid_.find(std::string(uid)); it != by_uid_.end()) {
+    ++version_;
     displace(it->second);
   }
 }
@@ -49,6 +51,7 @@ void ClusterState::assume(const PodPtr& pod, NodeId node, hardware::GpuMask gpus
 void ClusterState::forget(std::string_view uid) {
   const auto it = by_uid_.find(std::string(uid));
   if (it != by_uid_.end() && placed(it->second).assumed) {
+    ++version_;
     displace(it->second);
   }
 }
@@ -63,6 +66,7 @@ void ClusterState::hold_gpus(std::string_view uid, hardware::GpuMask gpus) {
                "gpus are held by another pod: " +
                    hardware::format_gpu_indices(gpus & node.gpus.held));
   placed.gpus = gpus;
+  ++version_;
   take_gpus(node, it->second);
   touch(node);
 }
@@ -72,6 +76,7 @@ void ClusterState::hold_gpus(std::string_view uid, hardware::GpuMask gpus) {
 
 void ClusterState::nominate(const PodPtr& pod, std::string_view node_name) {
   clear_nomination(pod->uid);
+  ++version_;
   const NodeId node = intern_node(node_name);
   nominated_[node.index()].push_back(pod);
   ++nodes_[node.index()].nominated;
@@ -86,6 +91,7 @@ void ClusterState::clear_nomination(std::string_view uid) {
   if (it == nominations_.end()) {
     return;
   }
+  ++version_;
   const NodeId node = it->second;
   std::erase_if(nominated_[node.index()], [&](const PodPtr& pod) { return pod->uid == uid; });
   --nodes_[node.index()].nominated;
@@ -138,20 +144,24 @@ void ClusterState::undo(const Undo::Change& change) {
 // -------------------------------------------------------------------
 
 void ClusterState::set_budget(std::shared_ptr<const DisruptionBudget> budget) {
+  ++version_;
   const api::Key key = budget->key;
   budgets_.insert_or_assign(key, std::move(budget));
 }
 
 void ClusterState::remove_budget(const api::Key& key) {
+  ++version_;
   budgets_.erase(key);
 }
 
 void ClusterState::set_namespace(std::string_view name, const api::Labels& labels) {
+  ++version_;
   namespaces_.insert_or_assign(std::string(name), labels);
 }
 
 void ClusterState::remove_namespace(std::string_view name) {
   if (const auto it = namespaces_.find(name); it != namespaces_.end()) {
+    ++version_;
     namespaces_.erase(it);
   }
 }

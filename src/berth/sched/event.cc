@@ -129,17 +129,8 @@ ClusterEvent assigned_pod_deleted(PodPtr pod) {
 }
 
 ClusterEvent assigned_pod_deleted(PodPtr pod, NodeId node, const ClusterState& state) {
-  const NodeInfo& info = state.node(node);
-  NodeRoom room{.free = info.allocatable,
-                .pods = info.allowed_pods - static_cast<std::int64_t>(info.pods.size())};
-  for (std::uint32_t i = 0; i < kInlineResources; ++i) {
-    room.free.add(ResourceId(i), -info.requested.common()[i]);
-  }
-  for (const auto& [resource, amount] : info.requested.others()) {
-    room.free.add(resource, -amount);
-  }
   ClusterEvent event = assigned_pod_deleted(std::move(pod));
-  event.room = std::move(room);
+  event.room = room_on(state, node);
   return event;
 }
 

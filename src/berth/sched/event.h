@@ -10,12 +10,10 @@
 #include <string_view>
 
 #include "berth/model/node.h"
+#include "berth/sched/node_room.h"
 #include "berth/sched/pod_info.h"
-#include "berth/sched/resources.h"
 
 namespace berth::sched {
-
-class ClusterState;
 
 enum class EventResource : std::uint8_t {
   AssignedPod,
@@ -44,12 +42,6 @@ inline constexpr EventActions kUpdate = 1U << 11; ///< any other relevant update
 inline constexpr EventActions kAll = ~0U;
 } // namespace actions
 
-/// Room left on a node after a pod left it.
-struct NodeRoom {
-  Resources free;
-  std::int64_t pods = 0;
-};
-
 /// Holds what hints need; nothing in it changes later, so the queue may keep it.
 struct ClusterEvent {
   EventResource resource = EventResource::Wildcard;
@@ -59,7 +51,7 @@ struct ClusterEvent {
   PodPtr new_pod;
   std::shared_ptr<const model::Node> old_node;
   std::shared_ptr<const model::Node> new_node;
-  /// Deleted pods: where it was; a pod that does not fit into it gains nothing. None: not known.
+  /// Deleted pods: what is left where it was; a pod that does not fit gains nothing. None: unknown.
   std::optional<NodeRoom> room;
 };
 
@@ -74,7 +66,9 @@ struct EventInterest {
   }
 };
 
-enum class Hint : std::uint8_t { Queue, Skip };
+/// Could the event help a pod? Queue: yes. Room: by the room it tells of and by nothing else, so
+/// that pods which share the room may be tried one after the other while some is left.
+enum class Hint : std::uint8_t { Queue, Room, Skip };
 
 // ---- events as informers see them
 // ---------------------------------------------------------------------

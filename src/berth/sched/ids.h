@@ -19,6 +19,8 @@ using PodSlot = Id<struct PodSlotTag>;
 /// Interned by resource name. The four below are always the same.
 using ResourceId = Id<struct ResourceTag>;
 
+/// Interned by what scheduling can depend on (shape.h).
+using ShapeId = Id<struct ShapeTag>;
 /// Interned by (normalised) image reference.
 using ImageId = Id<struct ImageTag>;
 

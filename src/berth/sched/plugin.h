@@ -105,6 +105,7 @@ struct QueuedPod {
   int attempts = 0;
   int unschedulable_count = 0;
   int consecutive_errors = 0;
+  bool leftover = false; ///< tried again for its long wait alone, nothing happened that helps it
   std::vector<std::string> unschedulable_plugins; ///< sorted
   std::vector<std::string> pending_plugins;       ///< sorted
   std::string gating_plugin;

@@ -28,7 +28,8 @@ QueuePolicy queue_policy(const Framework& framework) {
           .interested =
               [&framework](std::string_view plugin, const ClusterEvent& event) {
                 return framework.interested(plugin, event);
-              }};
+              },
+          .room = {}};
 }
 
 bool Queue::ActiveLess::operator()(const Item* a, const Item* b) const {
@@ -55,14 +56,13 @@ Queue::Item* Queue::item(std::string_view uid) const {
 // ---- places
 // -----------------------------------------------------------------------------------------
 
-/// Plugins whose events can move a parked pod.
-std::vector<std::string> Queue::watchers(const Item& item) {
-  if (item.place == Place::Gated) {
-    return {item.info.gating_plugin};
-  }
-  std::vector<std::string> plugins = item.info.unschedulable_plugins;
-  plugins.insert(plugins.end(), item.info.pending_plugins.begin(), item.info.pending_plugins.end());
-  return plugins;
+Queue::Kind Queue::kind_of(const Item& item) {
+  const ShapeId shape = item.info.pod->shape;
+  return {.shape = shape,
+          .group = std::string(item.info.pod->pod->pod_group()),
+          .serial = shape.valid() ? 0 : item.serial,
+          .unschedulable_plugins = item.info.unschedulable_plugins,
+          .pending_plugins = item.info.pending_plugins};
 }
 
 void Queue::detach(Item& item) {
@@ -80,15 +80,18 @@ void Queue::detach(Item& item) {
     log_.close(item.flight);
     --in_flight_;
     return;
-  case Place::Unschedulable:
-    unschedulable_.erase({item.info.timestamp, item.serial});
-    break;
-  case Place::Gated:
-    --gated_;
-    break;
+  case Place::Unschedulable: {
+    unschedulable_.erase({item.parked, item.serial});
+    const auto kind = kinds_.find(kind_of(item));
+    kind->second.erase(&item);
+    if (kind->second.empty()) {
+      kinds_.erase(kind);
+    }
+    return;
   }
-  for (const std::string& plugin : watchers(item)) {
-    parked_by_plugin_[plugin].erase(item.serial);
+  case Place::Gated:
+    gated_.erase(item.serial);
+    return;
   }
 }
 
@@ -109,14 +112,13 @@ void Queue::attach(Item& item, Place place) {
     ++in_flight_;
     return;
   case Place::Unschedulable:
-    unschedulable_.emplace(std::pair(item.info.timestamp, item.serial), &item);
-    break;
+    item.parked = item.info.timestamp;
+    unschedulable_.emplace(std::pair(item.parked, item.serial), &item);
+    kinds_.try_emplace(kind_of(item), ActiveLess{policy_.get()}).first->second.insert(&item);
+    return;
   case Place::Gated:
-    ++gated_;
-    break;
-  }
-  for (const std::string& plugin : watchers(item)) {
-    parked_by_plugin_[plugin].emplace(item.serial, &item);
+    gated_.emplace(item.serial, &item);
+    return;
   }
 }
 
@@ -155,8 +157,8 @@ TimePoint Queue::backoff_end(const QueuedPod& pod) const {
 }
 
 /// The first check after the pod has been unschedulable for longer than allowed.
-TimePoint Queue::leftover_due(const QueuedPod& pod) const {
-  return round_up(pod.timestamp + options_.max_in_unschedulable + Duration::nanos(1),
+TimePoint Queue::leftover_due(const Item& item) const {
+  return round_up(item.parked + options_.max_in_unschedulable + Duration::nanos(1),
                   options_.leftover_check);
 }
 
@@ -209,9 +211,9 @@ void Queue::update_parked(Item& item, const ClusterEvent& change, TimePoint now)
     enter(item, Place::Active);
     return;
   }
-  const auto urgency = change.action == 0 ? std::nullopt : helps(item, change);
-  if (urgency) {
-    wake(item, *urgency, now);
+  const auto help = change.action == 0 ? std::nullopt : helps(item, change);
+  if (help) {
+    wake(item, help->urgency, now);
   } else {
     attach(item, item.place);
   }
@@ -290,6 +292,7 @@ void Queue::retry_later(QueuedPod pod, const Failure& failure, TimePoint now) {
   known->updated = nullptr;
   known->serial = next_serial_++;
   known->info.timestamp = now;
+  known->info.leftover = false;
   known->info.unschedulable_plugins = failure.unschedulable_plugins;
   known->info.pending_plugins = failure.pending_plugins;
   if (failure.unschedulable_plugins.empty() && failure.pending_plugins.empty()) {
@@ -314,8 +317,8 @@ std::optional<Queue::Urgency> Queue::missed(const Item& item) const {
   std::optional<Urgency> best;
   log_.replay(item.flight, [&](const EventLog::Entry& entry) {
     if (entry.except != item.info.pod->uid) {
-      if (const auto urgency = helps(item, entry.event); urgency && best != Urgency::Now) {
-        best = urgency;
+      if (const auto help = helps(item, entry.event); help && best != Urgency::Now) {
+        best = help->urgency;
       }
     }
     return best != Urgency::Now;
@@ -327,56 +330,176 @@ std::optional<Queue::Urgency> Queue::missed(const Item& item) const {
 // -----------------------------------------------------------------------------------------
 
 /// Should the event wake the pod? A pending plugin's yes bypasses backoff.
-std::optional<Queue::Urgency> Queue::helps(const Item& item, const ClusterEvent& event) const {
+std::optional<Queue::Help> Queue::helps(const Item& item, const ClusterEvent& event) const {
   const PodInfo& pod = *item.info.pod;
   const bool own = event.new_pod && event.new_pod->uid == pod.uid;
   if (event.resource == EventResource::Wildcard ||
       (own && (event.action & actions::kUpdate) != 0)) {
-    return Urgency::AfterBackoff;
+    return Help{};
   }
-  const auto says_queue = [&](const std::string& plugin) {
-    return policy_->hint(plugin, pod, event) == Hint::Queue;
+  std::optional<Help> best;
+  const auto ask = [&](const std::vector<std::string>& plugins, Urgency urgency) {
+    for (const std::string& plugin : plugins) {
+      const Hint hint = policy_->hint(plugin, pod, event);
+      if (hint == Hint::Queue) {
+        best = Help{.urgency = best ? best->urgency : urgency, .by_room = false};
+        return;
+      }
+      if (hint == Hint::Room && !best) {
+        best = Help{.urgency = urgency, .by_room = true};
+      }
+    }
   };
-  if (std::ranges::any_of(item.info.pending_plugins, says_queue)) {
-    return Urgency::Now;
+  ask(item.info.pending_plugins, Urgency::Now);
+  if (!best || best->by_room) {
+    ask(item.info.unschedulable_plugins, Urgency::AfterBackoff);
   }
-  return std::ranges::any_of(item.info.unschedulable_plugins, says_queue)
-             ? std::optional(Urgency::AfterBackoff)
-             : std::nullopt;
+  return best;
 }
 
-/// Parked pods that some interested plugin rejected, in order of entry.
-std::vector<Queue::Item*> Queue::concerned(const ClusterEvent& event) const {
-  BySerial found;
-  for (const auto& [plugin, pods] : parked_by_plugin_) {
-    if (!pods.empty() && (!policy_->interested || policy_->interested(plugin, event))) {
-      found.insert(pods.begin(), pods.end());
+/// Parked pods that the event helps by more than its room; gated ones whose gate it may lift.
+std::vector<Queue::Item*> Queue::helped(const ClusterEvent& event, std::string_view except) const {
+  std::vector<std::pair<std::string_view, bool>> known;
+  const auto interested = [&](const std::string& plugin) {
+    if (!policy_->interested) {
+      return true;
+    }
+    const auto it = std::ranges::find(known, std::string_view(plugin),
+                                      &std::pair<std::string_view, bool>::first);
+    return it != known.end()
+               ? it->second
+               : known.emplace_back(plugin, policy_->interested(plugin, event)).second;
+  };
+  // Only a waiting pod's own change is about one pod and not about its kind.
+  const bool about_one = event.resource == EventResource::UnscheduledPod;
+  std::vector<Item*> items;
+  for (const auto& [kind, pods] : kinds_) {
+    if (!std::ranges::any_of(kind.unschedulable_plugins, interested) &&
+        !std::ranges::any_of(kind.pending_plugins, interested)) {
+      continue;
+    }
+    std::optional<Help> help;
+    for (Item* item : pods) {
+      if (about_one || item == *pods.begin()) {
+        help = helps(*item, event);
+      }
+      const bool wakes = help && !(help->by_room && policy_->room);
+      if (wakes && item->info.pod->uid != except) {
+        items.push_back(item);
+      }
+      if (!wakes && !about_one) {
+        break;
+      }
     }
   }
-  std::vector<Item*> items;
-  items.reserve(found.size());
-  for (const auto& [serial, item] : found) {
-    items.push_back(item);
+  for (const auto& [serial, item] : gated_) {
+    if (interested(item->info.gating_plugin) && item->info.pod->uid != except &&
+        policy_->hint(item->info.gating_plugin, *item->info.pod, event) == Hint::Queue) {
+      items.push_back(item);
+    }
   }
   return items;
 }
 
 void Queue::on_event(const ClusterEvent& event, TimePoint now, std::string_view except) {
   log_.record(event, except);
-  for (Item* parked : concerned(event)) {
-    if (parked->info.pod->uid == except) {
-      continue;
-    }
-    if (parked->place == Place::Gated) {
-      if (policy_->hint(parked->info.gating_plugin, *parked->info.pod, event) == Hint::Queue) {
-        detach(*parked);
-        enter(*parked, Place::Active);
-      }
-    } else if (const auto urgency = helps(*parked, event)) {
-      detach(*parked);
-      wake(*parked, *urgency, now);
+  for (Item* item : helped(event, except)) {
+    const bool gated = item->place == Place::Gated;
+    const auto help = gated ? std::optional(Help{}) : helps(*item, event);
+    detach(*item);
+    if (gated) {
+      enter(*item, Place::Active);
+    } else {
+      wake(*item, help->urgency, now);
     }
   }
+  if (event.room && policy_->room) {
+    std::erase_if(offers_, [&](const Offer& older) {
+      return older.event.room->node == event.room->node && older.except == except;
+    });
+    offers_.push_back({.event = event,
+                       .except = std::string(except),
+                       .before = next_serial_,
+                       .taker = {},
+                       .serial = 0});
+    if (!offer_next(offers_.back(), now)) {
+      offers_.pop_back();
+    }
+  }
+}
+
+// ---- room that is offered to one pod after the other
+// ------------------------------------------------
+
+/// The first in the queue's order whom what is left of the room could help.
+Queue::Item* Queue::best_taker(const Offer& offer) const {
+  const ActiveLess less{policy_.get()};
+  Item* best = nullptr;
+  for (const auto& [kind, pods] : kinds_) {
+    const auto help = helps(**pods.begin(), offer.event);
+    if (!help || !help->by_room) {
+      continue;
+    }
+    const auto first = std::ranges::find_if(pods, [&](const Item* item) {
+      return item->serial < offer.before && item->info.pod->uid != offer.except;
+    });
+    if (first != pods.end() && (best == nullptr || less(*first, best))) {
+      best = *first;
+    }
+  }
+  return best;
+}
+
+/// Wakes the next taker; false if there is none.
+bool Queue::offer_next(Offer& offer, TimePoint now) {
+  offer.event.room = policy_->room(offer.event.room->node);
+  while (Item* item = best_taker(offer)) {
+    const Urgency urgency = helps(*item, offer.event)->urgency;
+    detach(*item);
+    wake(*item, urgency, now);
+    if (item->place == Place::Active || item->place == Place::Backoff) {
+      offer.taker = item->info.pod->uid;
+      offer.serial = item->serial;
+      return true;
+    }
+  }
+  return false;
+}
+
+void Queue::offer_rest(TimePoint now) {
+  std::erase_if(offers_, [&](Offer& offer) {
+    return !still_to_try(offer.taker, offer.serial) && !offer_next(offer, now);
+  });
+  std::erase_if(probes_, [&](Probe& probe) {
+    if (still_to_try(probe.uid, probe.serial)) {
+      return false;
+    }
+    const Item* tried = item(probe.uid);
+    const bool failed_the_same =
+        tried != nullptr && tried->place == Place::Unschedulable && kind_of(*tried) == probe.kind;
+    return failed_the_same || !probe_next(probe, now);
+  });
+}
+
+bool Queue::still_to_try(std::string_view uid, std::uint64_t serial) const {
+  const Item* woken = item(uid);
+  return woken != nullptr && woken->serial == serial &&
+         (woken->place == Place::Active || woken->place == Place::Backoff);
+}
+
+/// Wakes the first of the kind; false if there is none left, or if it may not be tried now.
+bool Queue::probe_next(Probe& probe, TimePoint now) {
+  const auto kind = kinds_.find(probe.kind);
+  if (kind == kinds_.end()) {
+    return false;
+  }
+  Item& first = **kind->second.begin();
+  detach(first);
+  first.info.leftover = true;
+  wake(first, Urgency::AfterBackoff, now);
+  probe.uid = first.info.pod->uid;
+  probe.serial = first.serial;
+  return still_to_try(probe.uid, probe.serial);
 }
 
 void Queue::activate(std::span<const std::string> uids, TimePoint now) {
@@ -406,10 +529,17 @@ void Queue::flush(TimePoint now) {
     }
   }
   while (options_.max_in_unschedulable != Duration::max() && !unschedulable_.empty() &&
-         leftover_due(unschedulable_.begin()->second->info) <= now) {
-    Item& leftover = *unschedulable_.begin()->second;
-    detach(leftover);
-    wake(leftover, Urgency::AfterBackoff, now);
+         leftover_due(*unschedulable_.begin()->second) <= now) {
+    const auto kind = kinds_.find(kind_of(*unschedulable_.begin()->second));
+    for (Item* item : kind->second) {
+      unschedulable_.erase({item->parked, item->serial});
+      item->parked = now;
+      unschedulable_.emplace(std::pair(item->parked, item->serial), item);
+    }
+    probes_.push_back({.kind = kind->first, .uid = {}, .serial = 0});
+    if (!probe_next(probes_.back(), now)) {
+      probes_.pop_back();
+    }
   }
 }
 
@@ -423,7 +553,7 @@ std::optional<TimePoint> Queue::next_wakeup() const {
     consider((*error_backoff_.begin())->due);
   }
   if (!unschedulable_.empty() && options_.max_in_unschedulable != Duration::max()) {
-    consider(leftover_due(unschedulable_.begin()->second->info));
+    consider(leftover_due(*unschedulable_.begin()->second));
   }
   return next;
 }
@@ -435,7 +565,7 @@ Queue::Depth Queue::depth() const {
   return {.active = active_.size(),
           .backoff = backoff_.size() + error_backoff_.size(),
           .unschedulable = unschedulable_.size(),
-          .gated = gated_,
+          .gated = gated_.size(),
           .in_flight = in_flight_};
 }
 

@@ -25,6 +25,8 @@ namespace berth::sched {
 struct QueueOptions {
   Duration initial_backoff = Duration::seconds(1);
   Duration max_backoff = Duration::seconds(10); ///< zero: no backoff
+  /// After this time a pod is tried again though nothing happened that helps it. Of pods that no
+  /// event tells apart one is tried, and the others only if that one was placed.
   Duration max_in_unschedulable = Duration::minutes(5);
   Duration leftover_check = Duration::seconds(30); ///< how often kube-scheduler looks for leftovers
 };
@@ -36,6 +38,8 @@ struct QueuePolicy {
   std::function<Hint(std::string_view plugin, const PodInfo&, const ClusterEvent&)> hint;
   /// Could the plugin's hint say Queue for this event at all? Empty: ask hint for every pod.
   std::function<bool(std::string_view plugin, const ClusterEvent&)> interested;
+  /// What is left on a node now. Empty: pods that an event's room could help are all woken at once.
+  std::function<NodeRoom(NodeId)> room = {};
 };
 class Framework;
 /// The framework must outlive the policy.
@@ -74,11 +78,17 @@ class Queue {
   void retry_later(QueuedPod pod, const Failure& failure, TimePoint now);
 
   /// Something happened: wakes the pods it can help and is remembered for those in flight.
-  /// `except`: uid not to wake.
+  /// Pods that only the room it tells of can help are offered the room one after the other, the
+  /// best first (see offer_rest): the outcome is that of waking them all, without the attempts in
+  /// vain. `except`: uid not to wake. O(kinds of waiting pods + woken pods).
   void on_event(const ClusterEvent& event, TimePoint now, std::string_view except = {});
   /// Tries these pods next, whatever keeps them back (not gates). In flight: counts as an event
   /// that helps.
   void activate(std::span<const std::string> uids, TimePoint now);
+
+  /// To be called after attempts and removals: whoever was offered room and did not take it, or
+  /// not all of it, leaves the rest to the next.
+  void offer_rest(TimePoint now);
 
   /// Moves what is due: expired backoffs (whole seconds), leftovers.
   void flush(TimePoint now);
@@ -104,6 +114,7 @@ class Queue {
     Place place = Place::Active;
     std::uint64_t serial = 0; // of the last entry to the queue
     TimePoint due;            // Backoff, ErrorBackoff: end of backoff, on a whole second
+    TimePoint parked;         // Unschedulable: since when, or since its kind was last tried
     EventLog::Flight flight = 0;
     PodPtr updated; // InFlight: the version that arrived meanwhile
     bool removed = false;
@@ -118,7 +129,30 @@ class Queue {
     ActiveLess active;
     bool operator()(const Item* a, const Item* b) const;
   };
-  using BySerial = std::map<std::uint64_t, Item*>;
+  /// Unschedulable pods that no event tells apart: of one shape and group, rejected by the same
+  /// plugins. Pods without a shape are a kind of their own (by serial).
+  struct Kind {
+    ShapeId shape;
+    std::string group;
+    std::uint64_t serial = 0;
+    std::vector<std::string> unschedulable_plugins;
+    std::vector<std::string> pending_plugins;
+    auto operator<=>(const Kind&) const = default;
+  };
+  /// Room on a node that is being offered.
+  struct Offer {
+    ClusterEvent event;
+    std::string except;
+    std::uint64_t before = 0; ///< pods that entered since know the room
+    std::string taker;        ///< uid of who is to try next
+    std::uint64_t serial = 0; ///< of the taker when it was woken
+  };
+  /// A kind whose pods waited too long, tried through one of them.
+  struct Probe {
+    Kind kind;
+    std::string uid;
+    std::uint64_t serial = 0;
+  };
 
   Item* item(std::string_view uid) const;
   void detach(Item& item);
@@ -127,12 +161,20 @@ class Queue {
   void wake(Item& item, Urgency urgency, TimePoint now);
   QueuedPod launch(Item& item, TimePoint now);
   void update_parked(Item& item, const ClusterEvent& change, TimePoint now);
-  std::optional<Urgency> helps(const Item& item, const ClusterEvent& event) const;
+  struct Help {
+    Urgency urgency = Urgency::AfterBackoff;
+    bool by_room = false; ///< and by nothing else
+  };
+  std::optional<Help> helps(const Item& item, const ClusterEvent& event) const;
   std::optional<Urgency> missed(const Item& item) const;
-  std::vector<Item*> concerned(const ClusterEvent& event) const;
-  static std::vector<std::string> watchers(const Item& item);
+  std::vector<Item*> helped(const ClusterEvent& event, std::string_view except) const;
+  bool offer_next(Offer& offer, TimePoint now);
+  Item* best_taker(const Offer& offer) const;
+  bool still_to_try(std::string_view uid, std::uint64_t serial) const;
+  bool probe_next(Probe& probe, TimePoint now);
+  static Kind kind_of(const Item& item);
   TimePoint backoff_end(const QueuedPod& pod) const;
-  TimePoint leftover_due(const QueuedPod& pod) const;
+  TimePoint leftover_due(const Item& item) const;
 
   std::unique_ptr<QueuePolicy> policy_; // its address is kept by the comparators
   QueueOptions options_;
@@ -140,9 +182,11 @@ class Queue {
   std::set<Item*, ActiveLess> active_;
   std::set<Item*, BackoffLess> backoff_;
   std::set<Item*, BackoffLess> error_backoff_;
-  std::map<std::pair<TimePoint, std::uint64_t>, Item*> unschedulable_; // by timestamp, serial
-  std::map<std::string, BySerial, std::less<>> parked_by_plugin_;      // unschedulable and gated
-  std::size_t gated_ = 0;
+  std::map<std::pair<TimePoint, std::uint64_t>, Item*> unschedulable_; // by parked, serial
+  std::map<Kind, std::set<Item*, ActiveLess>> kinds_;                  // the same pods
+  std::map<std::uint64_t, Item*> gated_;                               // by serial
+  std::vector<Offer> offers_;
+  std::vector<Probe> probes_;
   std::size_t in_flight_ = 0;
   EventLog log_;
   std::uint64_t next_serial_ = 1;

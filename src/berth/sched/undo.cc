@@ -23,7 +23,9 @@ Undo::~Undo() {
 }
 
 void Undo::commit() {
-  state_ = nullptr;
+  if (auto* state = std::exchange(state_, nullptr)) {
+    ++state->version_;
+  }
 }
 
 void Undo::rollback() {

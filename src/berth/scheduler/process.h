@@ -12,6 +12,7 @@
 #include "berth/gang/place_group.h"
 #include "berth/sched/cycle.h"
 #include "berth/sched/queue.h"
+#include "berth/sched/rejection_memo.h"
 #include "berth/sched/waiting_pods.h"
 #include "berth/scheduler/scheduler.h"
 
@@ -47,6 +48,8 @@ class Scheduler::Process : public std::enable_shared_from_this<Scheduler::Proces
   void pod_gone(const sched::PodPtr& last);
   void tell_queue(const sched::ClusterEvent& event, std::string_view except = {});
   sched::PodPtr describe(const api::Object& object);
+  sched::QueuePolicy queue_policy();
+  std::optional<sched::NodeId> node_of(std::string_view uid) const;
 
   // ---- deciding (process_decide.cc)
   // ---------------------------------------------------------------
@@ -93,6 +96,7 @@ class Scheduler::Process : public std::enable_shared_from_this<Scheduler::Proces
   std::shared_ptr<gang::Groups> groups_;
   sched::Framework framework_;
   sched::ClusterState state_;
+  sched::RejectionMemo memo_;
   sched::Queue queue_;
   sched::WaitingPods waiting_;
   client::EventRecorder events_;

@@ -17,6 +17,7 @@ bool Scheduler::Process::idle() const {
 
 /// Decides soon, in a task of its own, so that all that is known by then counts.
 void Scheduler::Process::wake() {
+  queue_.offer_rest(loop_.now());
   arm_timer();
   if (stopped_ || step_posted_ || !synced() || !queue_.can_pop()) {
     return;
@@ -74,7 +75,15 @@ void Scheduler::Process::decide_next() {
 
 void Scheduler::Process::decide_pod(sched::QueuedPod queued) {
   ++stats_.attempts;
+  const bool lone = queued.pod->pod->pod_group().empty();
+  if (auto known = lone ? memo_.find(state_, *queued.pod) : std::nullopt) {
+    settle(std::move(queued), *std::move(known));
+    return;
+  }
   sched::Decision decision = schedule_one(framework_, state_, queued.pod, cycle_options());
+  if (lone) {
+    memo_.remember(state_, *queued.pod, decision);
+  }
   settle(std::move(queued), std::move(decision));
 }
 

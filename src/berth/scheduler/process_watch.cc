@@ -17,8 +17,20 @@ Scheduler::Process::Process(client::Client& client, Loop& loop, Rng rng, Schedul
                             sched::Framework framework, std::shared_ptr<gang::Groups> groups)
     : client_(client), loop_(loop), rng_(std::move(rng)), options_(std::move(options)),
       groups_(std::move(groups)), framework_(std::move(framework)),
-      queue_(sched::queue_policy(framework_), options_.queue),
+      queue_(queue_policy(), options_.queue),
       events_(client, loop, rng_.fork(1), options_.names.front()), timer_(loop) {}
+
+sched::QueuePolicy Scheduler::Process::queue_policy() {
+  sched::QueuePolicy policy = sched::queue_policy(framework_);
+  policy.room = [this](sched::NodeId node) { return sched::room_on(state_, node); };
+  return policy;
+}
+
+/// Where the pod is placed, bound or not.
+std::optional<sched::NodeId> Scheduler::Process::node_of(std::string_view uid) const {
+  const sched::PlacedPod* placed = state_.find_pod(uid);
+  return placed == nullptr ? std::nullopt : std::optional(placed->node);
+}
 
 void Scheduler::Process::watch() {
   const auto add = [this](const client::GroupKind& kind,
@@ -99,10 +111,11 @@ void Scheduler::Process::on_pod(const api::Object& old, const api::Object& now) 
 void Scheduler::Process::assigned_pod(const sched::PodPtr& before, const sched::PodPtr& now) {
   const bool was_here = before && !before->pod->spec.node_name.empty() && !before->pod->terminal();
   queue_.remove(now->uid);
+  const auto node = node_of(now->uid);
   state_.set_pod(now);
   if (now->pod->terminal()) {
-    if (was_here) {
-      tell_queue(sched::assigned_pod_deleted(now));
+    if (was_here && node) {
+      tell_queue(sched::assigned_pod_deleted(now, *node, state_));
     }
     return;
   }
@@ -141,13 +154,13 @@ void Scheduler::Process::pod_gone(const sched::PodPtr& last) {
   queue_.remove(last->uid);
   const bool grouped = !gang::group_of(*last).name.empty();
   groups_->remove_pod(*last);
-  const bool held = state_.find_pod(last->uid) != nullptr;
+  const auto node = node_of(last->uid);
   if (auto waiting = waiting_.take(last->uid)) {
     carry_out(undo_decision(framework_, state_, waiting->queued.pod, waiting->decision.node));
   }
   state_.remove_pod(last->uid);
-  if (held) {
-    tell_queue(sched::assigned_pod_deleted(last));
+  if (node) {
+    tell_queue(sched::assigned_pod_deleted(last, *node, state_));
   }
   if (grouped) {
     tell_queue(sched::pod_group_changed());

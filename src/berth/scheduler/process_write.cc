@@ -9,6 +9,15 @@
 namespace berth::scheduler {
 namespace {
 
+/// Does the pod's status say this already?
+bool says_already(const model::Pod& pod, std::string_view reason, const std::string& message,
+                  const std::optional<std::string>& nominated_node) {
+  const model::Condition* known = pod.status.condition("PodScheduled");
+  return known != nullptr && known->status == "False" && known->reason == reason &&
+         known->message == message &&
+         (!nominated_node || *nominated_node == pod.status.nominated_node_name);
+}
+
 /// Drops what a callback outlives.
 template <class T> void ignore_answer(Result<T>) {}
 
@@ -110,6 +119,7 @@ void Scheduler::Process::lose(const Flight& flight, const std::string& why) {
 void Scheduler::Process::unschedulable(sched::QueuedPod queued, const sched::Decision& decision) {
   ++stats_.rejected;
   const sched::PodPtr pod = queued.pod;
+  const bool leftover = queued.leftover;
   const bool error = decision.outcome == sched::Outcome::Error;
   queue_.retry_later(std::move(queued),
                      sched::Failure{.unschedulable_plugins = decision.unschedulable_plugins,
@@ -126,10 +136,16 @@ void Scheduler::Process::unschedulable(sched::QueuedPod queued, const sched::Dec
   if (seen == pods_.end()) {
     return; // deleted meanwhile
   }
-  events_.record(seen->second.object, client::EventType::Warning, "FailedScheduling",
-                 sched::event_note(decision.message));
-  write_condition(pod->uid, error ? "SchedulerError" : "Unschedulable", decision.message,
-                  decision.nominated_node);
+  const std::string_view reason = error ? "SchedulerError" : "Unschedulable";
+  const bool nothing_new =
+      says_already(*seen->second.pod->pod, reason, decision.message, decision.nominated_node);
+  if (!(leftover && nothing_new)) {
+    events_.record(seen->second.object, client::EventType::Warning, "FailedScheduling",
+                   sched::event_note(decision.message));
+  }
+  if (!nothing_new) {
+    write_condition(pod->uid, reason, decision.message, decision.nominated_node);
+  }
 }
 
 void Scheduler::Process::write_condition(const std::string& uid, std::string_view reason,

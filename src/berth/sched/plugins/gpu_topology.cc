@@ -170,9 +170,13 @@ class GpuTopology final : public Plugin {
   Hint hint(const PodInfo& pod, const ClusterEvent& event) const override {
     switch (event.resource) {
     case EventResource::AssignedPod:
-      return event.old_pod && event.old_pod->gpus > (event.new_pod ? event.new_pod->gpus : 0)
-                 ? Hint::Queue
-                 : Hint::Skip;
+      if (!event.old_pod || event.old_pod->gpus <= (event.new_pod ? event.new_pod->gpus : 0)) {
+        return Hint::Skip;
+      }
+      if (!event.room) {
+        return Hint::Queue;
+      }
+      return event.room->could_give_gpus(pod) ? Hint::Room : Hint::Skip;
     case EventResource::UnscheduledPod:
       return event.new_pod && event.new_pod->uid == pod.uid ? Hint::Queue : Hint::Skip;
     case EventResource::Node: {

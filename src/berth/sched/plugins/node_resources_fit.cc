@@ -134,7 +134,7 @@ class NodeResourcesFit final : public Plugin {
     }
     // A pod that leaves also frees its place among the node's pods.
     if ((event.action & actions::kDelete) != 0) {
-      return !event.room || fits_into(*event.room, pod) ? Hint::Queue : Hint::Skip;
+      return hint_of_room(event, pod);
     }
     const bool gave_back =
         event.old_pod && event.new_pod &&
@@ -149,13 +149,13 @@ class NodeResourcesFit final : public Plugin {
   }
 
  private:
-  bool fits_into(const NodeRoom& room, const PodInfo& pod) const {
+  Hint hint_of_room(const ClusterEvent& event, const PodInfo& pod) const {
+    if (!event.room) {
+      return Hint::Queue;
+    }
     const bool may_ignore =
         !args_.ignored_resources.empty() || !args_.ignored_resource_groups.empty();
-    return room.pods > 0 &&
-           (may_ignore || std::ranges::all_of(pod.requests, [&](const auto& request) {
-              return request.second <= room.free.get(request.first);
-            }));
+    return may_ignore || event.room->could_hold(pod) ? Hint::Room : Hint::Skip;
   }
 
   /// A node whose whole allocatable cannot hold the pod cannot help it.

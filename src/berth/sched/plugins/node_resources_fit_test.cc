@@ -282,7 +282,11 @@ TEST(NodeResourcesFit, IsWokenByADeletedPodOnlyIfItsNodeNowHasRoom) {
   world.state().remove_pod("default/a");
   const auto event = assigned_pod_deleted(gone.pod, gone.node, world.state());
   EXPECT_EQ(hint(big, event), Hint::Skip);
-  EXPECT_EQ(hint(small, event), Hint::Queue);
+  EXPECT_EQ(hint(small, event), Hint::Room);
+  const auto urgent = world.describe(pod("urgent").gpus(8).priority(1));
+  EXPECT_EQ(hint(urgent, event), Hint::Room) << "it may preempt b";
+  EXPECT_EQ(hint(world.describe(pod("mild").gpus(8).priority(1).preemption_policy("Never")), event),
+            Hint::Skip);
   EXPECT_EQ(hint(big, assigned_pod_deleted(gone.pod)), Hint::Queue) << "room unknown: try";
 }
 

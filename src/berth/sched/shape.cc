@@ -1,0 +1,88 @@
+#include "berth/sched/shape.h"
+
+#include <algorithm>
+#include <functional>
+#include <string_view>
+
+namespace berth::sched {
+namespace {
+
+class Hash {
+ public:
+  template <class T> void add(const T& value) {
+    seed_ ^= std::hash<T>()(value) + 0x9e3779b97f4a7c15ULL + (seed_ << 6) + (seed_ >> 2);
+  }
+  std::size_t value() const { return seed_; }
+
+ private:
+  std::size_t seed_ = 0;
+};
+
+bool reads_own_labels(const model::PodSpec& spec) {
+  return spec.pod_affinity || spec.pod_anti_affinity || !spec.topology_spread_constraints.empty();
+}
+
+bool same_terms(const model::PodSpec& a, const model::PodSpec& b) {
+  return a.node_selector == b.node_selector && a.node_affinity == b.node_affinity &&
+         a.pod_affinity == b.pod_affinity && a.pod_anti_affinity == b.pod_anti_affinity &&
+         a.tolerations == b.tolerations &&
+         a.topology_spread_constraints == b.topology_spread_constraints;
+}
+
+} // namespace
+
+bool same_shape(const PodInfo& a, const PodInfo& b) {
+  const model::PodSpec& x = a.pod->spec;
+  const model::PodSpec& y = b.pod->spec;
+  return a.priority == b.priority && a.requests == b.requests && a.nonzero_cpu == b.nonzero_cpu &&
+         a.nonzero_memory == b.nonzero_memory && a.host_ports == b.host_ports &&
+         a.images == b.images && a.image_containers == b.image_containers && a.ns() == b.ns() &&
+         x.scheduler_name == y.scheduler_name && x.preemption_policy == y.preemption_policy &&
+         x.scheduling_gates == y.scheduling_gates && same_terms(x, y) &&
+         (!reads_own_labels(x) || a.pod->meta.labels == b.pod->meta.labels);
+}
+
+std::size_t shape_hash(const PodInfo& pod) {
+  Hash hash;
+  const model::PodSpec& spec = pod.pod->spec;
+  hash.add(pod.priority);
+  hash.add(pod.ns());
+  hash.add(pod.nonzero_cpu);
+  hash.add(pod.nonzero_memory);
+  for (const auto& [resource, amount] : pod.requests) {
+    hash.add(resource);
+    hash.add(amount);
+  }
+  for (const auto& [key, value] : spec.node_selector) {
+    hash.add(key);
+    hash.add(value);
+  }
+  for (const auto& image : pod.images) {
+    hash.add(image);
+  }
+  hash.add(spec.tolerations.size());
+  if (reads_own_labels(spec)) {
+    for (const auto& [key, value] : pod.pod->meta.labels) {
+      hash.add(key);
+      hash.add(value);
+    }
+  }
+  return hash.value();
+}
+
+ShapeId ShapeTable::intern(const PodPtr& pod) {
+  const std::size_t hash = shape_hash(*pod);
+  const auto [begin, end] = by_hash_.equal_range(hash);
+  const auto known = std::find_if(begin, end, [&](const auto& entry) {
+    return same_shape(*examples_[entry.second.index()], *pod);
+  });
+  if (known != end) {
+    return known->second;
+  }
+  const ShapeId fresh(static_cast<std::uint32_t>(examples_.size()));
+  examples_.push_back(pod);
+  by_hash_.emplace(hash, fresh);
+  return fresh;
+}
+
+} // namespace berth::sched
