@@ -9,6 +9,7 @@
 #include "berth/model/requests.h"
 #include "berth/sched/message.h"
 #include "berth/sched/queue.h"
+#include "berth/sched/rejection_memo.h"
 #include "berth/testing/scheduling_world.h"
 
 namespace berth::sched {
@@ -254,12 +255,17 @@ TEST_P(AgainstReference, EveryDecisionOfARandomHistoryAgrees) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, AgainstReference, testing::Range<std::uint64_t>(0, 30));
 
-/// Decides whatever the queue gives until it gives no more.
-void drain(SchedulingWorld& world, Queue& queue, std::vector<std::string>& placed, TimePoint now) {
+/// Decides whatever the queue gives until it gives no more, as the scheduler process does.
+void drain(SchedulingWorld& world, Queue& queue, RejectionMemo& memo,
+           std::vector<std::string>& placed, TimePoint now) {
   queue.flush(now);
+  queue.offer_rest(now);
   while (auto queued = queue.pop(now)) {
-    const Decision decision = schedule_one(world.framework(), world.state(), queued->pod,
-                                           {.post_filter = PostFilters::Skip});
+    auto known = memo.find(world.state(), *queued->pod);
+    const Decision decision = known ? *std::move(known)
+                                    : schedule_one(world.framework(), world.state(), queued->pod,
+                                                   {.post_filter = PostFilters::Skip});
+    memo.remember(world.state(), *queued->pod, decision);
     if (decision.placed()) {
       placed.push_back(queued->pod->uid);
       queue.done(queued->pod->uid);
@@ -267,6 +273,7 @@ void drain(SchedulingWorld& world, Queue& queue, std::vector<std::string>& place
     } else {
       queue.retry_later(*queued, {.unschedulable_plugins = decision.unschedulable_plugins}, now);
     }
+    queue.offer_rest(now);
   }
 }
 
@@ -276,7 +283,10 @@ TEST_P(NeverForgets, APodThatCouldBePlacedIsPlaced) {
   Generator make(GetParam() + 1000);
   SchedulingWorld world;
   // Leftovers are never flushed: only hints wake pods.
-  Queue queue(queue_policy(world.framework()), {.max_in_unschedulable = Duration::max()});
+  QueuePolicy policy = queue_policy(world.framework());
+  policy.room = [&](NodeId node) { return room_on(world.state(), node); };
+  Queue queue(policy, {.max_in_unschedulable = Duration::max()});
+  RejectionMemo memo;
   std::map<std::string, std::shared_ptr<const model::Node>> nodes;
   std::vector<std::string> placed;
   for (int step = 0; step < 150; ++step) {
@@ -313,7 +323,7 @@ TEST_P(NeverForgets, APodThatCouldBePlacedIsPlaced) {
                                 make.rng.chance(1, 2) ? "podAffinity" : "podAntiAffinity"));
     }
     queue.add(world.describe(builder), now);
-    drain(world, queue, placed, now);
+    drain(world, queue, memo, placed, now);
     for (const std::string& uid : queue.waiting()) {
       const PodPtr waiting = queue.find(uid)->pod;
       const Decision could = schedule_one(world.framework(), world.state(), waiting,
