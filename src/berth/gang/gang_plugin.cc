@@ -24,6 +24,8 @@ class Gang final : public sched::Plugin {
            static_cast<sched::Points>(Point::Permit);
   }
 
+  bool looks_beyond_shape() const override { return true; }
+
   std::vector<EventInterest> events() const override {
     return {{.resource = EventResource::PodGroup, .action = sched::actions::kAll}};
   }

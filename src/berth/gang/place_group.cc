@@ -73,19 +73,18 @@ void take_back(sched::Framework& framework, sched::ClusterState& state, const Gr
 
 } // namespace
 
-GroupDecision place_group(sched::Framework& framework, sched::ClusterState& state,
-                          const GroupRequest& request) {
+GroupDecision place_group(sched::Decider& decider, const GroupRequest& request) {
   GroupDecision group;
   sched::CycleOptions options = request.options;
   options.post_filter = sched::PostFilters::Skip;
   std::int64_t fitted = 0;
   for (const sched::PodPtr& pod : in_order(request.pending)) {
-    group.members.push_back({.pod = pod, .decision = schedule_one(framework, state, pod, options)});
+    group.members.push_back({.pod = pod, .decision = decider.decide(pod, options)});
     fitted += group.members.back().decision.placed() ? 1 : 0;
   }
   group.placed = fitted > 0 && request.already_placed + fitted >= request.min_member;
   if (!group.placed) {
-    take_back(framework, state, request, fitted, group);
+    take_back(decider.framework(), decider.state(), request, fitted, group);
     return group;
   }
   // Quorum is reached inside this call: nobody is left to wait for.

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "berth/gang/groups.h"
-#include "berth/sched/cycle.h"
+#include "berth/sched/decider.h"
 
 namespace berth::gang {
 
@@ -36,9 +36,8 @@ struct GroupRequest {
 /// Members are decided in the order of what is hardest to place: most GPUs, then most cpu, then
 /// most memory, then name. Members beyond minMember that do not fit stay pending without holding
 /// the others back. When the group does not fit, each member's message says how many fitted and
-/// which one did not, and why. Cost: one scheduling cycle a member, twice that when the group is
+/// which one did not, and why. Cost: one decision a member, twice that when the group is
 /// taken back.
-GroupDecision place_group(sched::Framework& framework, sched::ClusterState& state,
-                          const GroupRequest& request);
+GroupDecision place_group(sched::Decider& decider, const GroupRequest& request);
 
 } // namespace berth::gang

@@ -59,12 +59,12 @@ class PlaceGroupTest : public testing::Test {
   GroupDecision place(std::vector<sched::PodPtr> pending, std::int64_t min_member,
                       std::string_view name = "train") {
     const api::Key key{.ns = "default", .name = std::string(name)};
-    return place_group(*framework_, state_,
-                       {.key = key,
-                        .min_member = min_member,
-                        .already_placed = groups_->placed_count(key, state_),
-                        .pending = std::move(pending),
-                        .options = {}});
+    sched::Decider decider(*framework_, state_);
+    return place_group(decider, {.key = key,
+                                 .min_member = min_member,
+                                 .already_placed = groups_->placed_count(key, state_),
+                                 .pending = std::move(pending),
+                                 .options = {}});
   }
 
   std::shared_ptr<Groups> groups_;
@@ -187,11 +187,11 @@ TEST_F(PlaceGroupTest, AgreesWithCountingSlotsForEqualMembers) {
       groups->set_pod(pending.back());
     }
     const std::string before = picture(state);
-    const GroupDecision decision = place_group(*framework, state,
-                                               {.key = {.ns = "default", .name = "g"},
-                                                .min_member = min_member,
-                                                .pending = pending,
-                                                .options = {}});
+    sched::Decider decider(*framework, state);
+    const GroupDecision decision = place_group(decider, {.key = {.ns = "default", .name = "g"},
+                                                         .min_member = min_member,
+                                                         .pending = pending,
+                                                         .options = {}});
     EXPECT_EQ(decision.placed, slots >= min_member) << "round " << round;
     EXPECT_EQ(state.assumed_count(),
               static_cast<std::size_t>(slots >= min_member ? std::min(slots, members) : 0));

@@ -98,6 +98,8 @@ NodeId ClusterState::set_node(std::shared_ptr<const model::Node> node) {
   NodeInfo& info = nodes_[id.index()];
   if (!info.node) {
     order_.push_back(id);
+    info.arrival = ++arrivals_;
+    ++node_set_version_;
   }
   apply_node(info, std::move(node));
   return id;
@@ -129,6 +131,7 @@ void ClusterState::take_images(NodeInfo& info) {
 }
 
 void ClusterState::apply_node(NodeInfo& info, std::shared_ptr<const model::Node> node) {
+  const std::vector<ImageId> images_before = info.images;
   drop_images(info);
   info.allocatable = {};
   info.allowed_pods = 0;
@@ -161,6 +164,7 @@ void ClusterState::apply_node(NodeInfo& info, std::shared_ptr<const model::Node>
         gpu_annotation(info.node->meta.annotations, model::kUnhealthyGpusAnnotation) &
         info.gpus.all;
   }
+  image_version_ += info.images == images_before ? 0 : 1;
   // Which GPUs are known may have changed: hold again, in order of arrival.
   info.gpus.held = 0;
   info.gpus.unplaced = 0;
@@ -171,12 +175,32 @@ void ClusterState::apply_node(NodeInfo& info, std::shared_ptr<const model::Node>
   touch(info);
 }
 
+void ClusterState::touch(NodeInfo& info) {
+  info.generation = ++generation_;
+  // Half is dropped at a time: a reader that is so far behind looks at every node anyway.
+  if (changes_.size() >= 2 * nodes_.size() + 1024) {
+    const std::size_t old = changes_.size() / 2;
+    changes_.erase(changes_.begin(), changes_.begin() + static_cast<std::ptrdiff_t>(old));
+    changes_from_ += old;
+  }
+  changes_.push_back(info.id);
+}
+
+std::optional<std::span<const NodeId>> ClusterState::changed_since(std::uint64_t change) const {
+  if (change < changes_from_) {
+    return std::nullopt;
+  }
+  return std::span<const NodeId>(changes_).subspan(
+      static_cast<std::size_t>(change - changes_from_));
+}
+
 void ClusterState::remove_node(std::string_view name) {
   const auto id = find_node(name);
   if (!id) {
     return;
   }
   ++version_;
+  ++node_set_version_;
   std::erase(order_, *id);
   apply_node(nodes_[id->index()], nullptr);
 }

@@ -78,6 +78,15 @@ class ClusterState {
   std::optional<NodeId> find_node(std::string_view name) const;
   /// Name of any node ever seen.
   const std::string& node_name(NodeId id) const { return node_names_.name(id); }
+  /// Grows when nodes come or go.
+  std::uint64_t node_set_version() const { return node_set_version_; }
+  /// Grows when the images of a node change.
+  std::uint64_t image_version() const { return image_version_; }
+  /// The number of changes so far, what-if changes included, and the node of each of the last few.
+  std::uint64_t change_count() const { return changes_from_ + changes_.size(); }
+  /// Nodes changed since `change`, with repeats, oldest first; none if that is too long ago to
+  /// tell.
+  std::optional<std::span<const NodeId>> changed_since(std::uint64_t change) const;
   /// Upper bound (exclusive) of NodeId::index(), for arrays by node.
   std::size_t node_slots() const { return nodes_.size(); }
   const PlacedPod& placed(PodSlot slot) const { return pods_[slot.index()]; }
@@ -88,6 +97,8 @@ class ClusterState {
   std::size_t assumed_count() const { return assumed_; }
   /// Pods nominated to the node, in order of nomination.
   std::span<const PodPtr> nominated_to(NodeId node) const;
+  /// Nodes that pods are nominated to, sorted. O(nominations log nominations).
+  std::vector<NodeId> nodes_with_nominations() const;
   /// "" if none.
   std::string_view nominated_node(std::string_view uid) const;
   const std::map<api::Key, std::shared_ptr<const DisruptionBudget>>& budgets() const {
@@ -126,7 +137,7 @@ class ClusterState {
   void take_gpus(NodeInfo& node, PodSlot slot);
   void release_gpus(NodeInfo& node, PodSlot slot);
   void apply_node(NodeInfo& info, std::shared_ptr<const model::Node> node);
-  void touch(NodeInfo& info) { info.generation = ++generation_; }
+  void touch(NodeInfo& info);
   void undo(const Undo::Change& change);
 
   ResourceNames resources_;
@@ -148,6 +159,11 @@ class ClusterState {
   std::size_t assumed_ = 0;
   std::uint64_t generation_ = 0;
   std::uint64_t version_ = 0;
+  std::uint64_t node_set_version_ = 0;
+  std::uint64_t image_version_ = 0;
+  std::uint64_t arrivals_ = 0;
+  std::vector<NodeId> changes_; ///< numbers changes_from_ and on
+  std::uint64_t changes_from_ = 0;
 };
 
 } // namespace berth::sched

@@ -80,6 +80,7 @@ void ClusterState::nominate(const PodPtr& pod, std::string_view node_name) {
   const NodeId node = intern_node(node_name);
   nominated_[node.index()].push_back(pod);
   ++nodes_[node.index()].nominated;
+  touch(nodes_[node.index()]);
   nominations_.emplace(pod->uid, node);
 }
 
@@ -95,11 +96,22 @@ void ClusterState::clear_nomination(std::string_view uid) {
   const NodeId node = it->second;
   std::erase_if(nominated_[node.index()], [&](const PodPtr& pod) { return pod->uid == uid; });
   --nodes_[node.index()].nominated;
+  touch(nodes_[node.index()]);
   nominations_.erase(it);
 }
 
 std::span<const PodPtr> ClusterState::nominated_to(NodeId node) const {
   return nominated_[node.index()];
+}
+
+std::vector<NodeId> ClusterState::nodes_with_nominations() const {
+  std::vector<NodeId> nodes;
+  for (const auto& [uid, node] : nominations_) {
+    nodes.push_back(node);
+  }
+  std::ranges::sort(nodes);
+  nodes.erase(std::ranges::unique(nodes).begin(), nodes.end());
+  return nodes;
 }
 
 std::string_view ClusterState::nominated_node(std::string_view uid) const {

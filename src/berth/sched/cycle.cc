@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "berth/base/assert.h"
+#include "berth/sched/cycle_steps.h"
 #include "berth/sched/filter_session.h"
 #include "berth/sched/message.h"
 #include "berth/sched/scoring.h"
@@ -24,23 +25,6 @@ Decision error_decision(std::string message) {
 
 std::string fault_text(std::string_view point, const Status& status) {
   return fmt::format("running {} plugin \"{}\": {}", point, status.plugin, status.message());
-}
-
-/// An empty cluster: only a node can help, so the pod waits for whatever plugins wait for nodes.
-Decision no_nodes(const Framework& framework) {
-  Decision decision;
-  decision.message = kNoNodesMessage;
-  for (const auto& entry : framework.entries()) {
-    const bool waits_for_nodes =
-        std::ranges::any_of(entry.events, [](const EventInterest& interest) {
-          return interest.resource == EventResource::Node && (interest.action & actions::kAdd) != 0;
-        });
-    if (waits_for_nodes) {
-      decision.unschedulable_plugins.emplace_back(entry.plugin->name());
-    }
-  }
-  std::ranges::sort(decision.unschedulable_plugins);
-  return decision;
 }
 
 /// The node the pod was nominated to, if it can take it: then no other is looked at.
@@ -203,11 +187,12 @@ Decision turned_away(const Status& status) {
   return decision;
 }
 
-Status run_reserve(FilterSession& session, Reservation& reservation) {
-  for (ActiveRun& active : session.runs()) {
+Status run_reserve(const Framework& framework, const ClusterState& state, const PodInfo& pod,
+                   std::span<ActiveRun> runs, Reservation& reservation) {
+  for (ActiveRun& active : runs) {
     if (active.reserves) {
-      if (Status status = active.run->reserve(session.state(), reservation); !status.ok()) {
-        status.plugin = session.framework().entries()[active.entry].plugin->name();
+      if (Status status = active.run->reserve(pod, state, reservation); !status.ok()) {
+        status.plugin = framework.entries()[active.entry].plugin->name();
         return status;
       }
     }
@@ -231,39 +216,6 @@ Status run_permit(const Framework& framework, const PodPtr& pod, const ClusterSt
     }
   }
   return Status::success();
-}
-
-/// Assume, Reserve, Permit. On failure everything is taken back.
-Decision place_on(Framework& framework, FilterSession& session, NodeId node) {
-  ClusterState& state = session.state();
-  const PodPtr& pod = session.pod();
-  auto assumed = state.try_assume(pod, node);
-  Decision decision;
-  decision.node = node;
-  decision.node_name = state.node_name(node);
-  Reservation reservation{.node = node, .gpus = 0, .annotations = {}};
-  Status status = run_reserve(session, reservation);
-  if (status.ok()) {
-    if (reservation.gpus != 0) {
-      state.hold_gpus(pod->uid, reservation.gpus);
-      reservation.annotations.insert_or_assign(std::string(model::kGpuIndicesAnnotation),
-                                               hardware::format_gpu_indices(reservation.gpus));
-    }
-    decision.gpus = reservation.gpus;
-    decision.annotations = std::move(reservation.annotations);
-    status = run_permit(framework, pod, state, decision);
-  }
-  if (!status.ok()) {
-    Effects effects = std::move(decision.effects);
-    effects.merge(framework.unreserve(pod, node, state));
-    decision = turned_away(status);
-    decision.effects = std::move(effects);
-    return decision;
-  }
-  assumed.commit();
-  state.clear_nomination(pod->uid);
-  decision.outcome = decision.waits.empty() ? Outcome::Scheduled : Outcome::Waiting;
-  return decision;
 }
 
 /// The table's verdict part; scores are added by score_nodes.
@@ -294,8 +246,11 @@ std::unique_ptr<DecisionTable> make_table(FilterSession& session,
   return table;
 }
 
-Decision decide(Framework& framework, FilterSession& session, const CycleOptions& options) {
-  if (Status status = session.prepare(); !status.ok()) {
+} // namespace
+
+Decision decide_prepared(Framework& framework, FilterSession& session, const Status& status,
+                         const CycleOptions& options) {
+  if (!status.ok()) {
     if (!status.rejected()) {
       return error_decision(fault_text("PreFilter", status));
     }
@@ -324,23 +279,69 @@ Decision decide(Framework& framework, FilterSession& session, const CycleOptions
     if (!best) {
       return error_decision(best.error().message);
     }
-    decision = place_on(framework, session, *best);
+    decision = place_on(framework, session.state(), session.pod(), session.runs(), *best);
   }
   decision.feasible_nodes = static_cast<std::int64_t>(feasible.size());
   decision.table = std::move(table);
   return decision;
 }
 
-} // namespace
+Decision place_on(Framework& framework, ClusterState& state, const PodPtr& pod,
+                  std::span<ActiveRun> runs, NodeId node) {
+  auto assumed = state.try_assume(pod, node);
+  Decision decision;
+  decision.node = node;
+  decision.node_name = state.node_name(node);
+  Reservation reservation{.node = node, .gpus = 0, .annotations = {}};
+  Status status = run_reserve(framework, state, *pod, runs, reservation);
+  if (status.ok()) {
+    if (reservation.gpus != 0) {
+      state.hold_gpus(pod->uid, reservation.gpus);
+      reservation.annotations.insert_or_assign(std::string(model::kGpuIndicesAnnotation),
+                                               hardware::format_gpu_indices(reservation.gpus));
+    }
+    decision.gpus = reservation.gpus;
+    decision.annotations = std::move(reservation.annotations);
+    status = run_permit(framework, pod, state, decision);
+  }
+  if (!status.ok()) {
+    Effects effects = std::move(decision.effects);
+    effects.merge(framework.unreserve(pod, node, state));
+    decision = turned_away(status);
+    decision.effects = std::move(effects);
+    return decision;
+  }
+  assumed.commit();
+  state.clear_nomination(pod->uid);
+  decision.outcome = decision.waits.empty() ? Outcome::Scheduled : Outcome::Waiting;
+  return decision;
+}
+
+Decision decide_without_nodes(const Framework& framework) {
+  Decision decision;
+  decision.message = kNoNodesMessage;
+  for (const auto& entry : framework.entries()) {
+    const bool waits_for_nodes =
+        std::ranges::any_of(entry.events, [](const EventInterest& interest) {
+          return interest.resource == EventResource::Node && (interest.action & actions::kAdd) != 0;
+        });
+    if (waits_for_nodes) {
+      decision.unschedulable_plugins.emplace_back(entry.plugin->name());
+    }
+  }
+  std::ranges::sort(decision.unschedulable_plugins);
+  return decision;
+}
 
 Decision schedule_one(Framework& framework, ClusterState& state, const PodPtr& pod,
                       const CycleOptions& options) {
   BERTH_ASSERT(state.find_pod(pod->uid) == nullptr, "pod is placed already: " + pod->uid);
   if (state.nodes().empty()) {
-    return no_nodes(framework);
+    return decide_without_nodes(framework);
   }
   FilterSession session(framework, state, pod, options.now);
-  return decide(framework, session, options);
+  const Status status = session.prepare();
+  return decide_prepared(framework, session, status, options);
 }
 
 Effects undo_decision(Framework& framework, ClusterState& state, const PodPtr& pod, NodeId node) {

@@ -49,7 +49,7 @@ class ScriptedRun final : public Run {
     const auto it = script_.score.find(state_->node_name(id));
     return it == script_.score.end() ? 0 : it->second;
   }
-  Status reserve(const ClusterState&, Reservation& reservation) override {
+  Status reserve(const PodInfo&, const ClusterState&, Reservation& reservation) override {
     log_->push_back("reserve " + name_);
     reservation.gpus |= script_.gpus;
     return script_.reserve;

@@ -88,18 +88,22 @@ NodeFailure FilterSession::filter_once(NodeId node) const {
   return {.node = node, .run = 0, .verdict = Verdict::feasible()};
 }
 
+std::vector<PodPtr> guests_for(const PodInfo& pod, NodeId node, const ClusterState& state) {
+  std::vector<PodPtr> guests;
+  std::ranges::copy_if(state.nominated_to(node), std::back_inserter(guests),
+                       [&](const PodPtr& other) {
+                         return other->priority >= pod.priority && other->uid != pod.uid &&
+                                state.find_pod(other->uid) == nullptr;
+                       });
+  return guests;
+}
+
 NodeFailure FilterSession::filter(NodeId node) {
   if (state_->node(node).nominated == 0) {
     return filter_once(node);
   }
   std::vector<Undo> guests;
-  std::vector<PodPtr> pods;
-  for (const PodPtr& other : state_->nominated_to(node)) {
-    if (other->priority >= pod_->priority && other->uid != pod_->uid &&
-        state_->find_pod(other->uid) == nullptr) {
-      pods.push_back(other);
-    }
-  }
+  std::vector<PodPtr> pods = guests_for(*pod_, node, *state_);
   for (const PodPtr& other : pods) {
     guests.push_back(state_->try_assume(other, node));
     added(*other, node);

@@ -30,6 +30,10 @@ struct NodeFailure {
   Verdict verdict;
 };
 
+/// Pods nominated to the node that count as there when `pod` looks at it: not placed yet, of equal
+/// or higher priority, another pod (spec 1.3).
+std::vector<PodPtr> guests_for(const PodInfo& pod, NodeId node, const ClusterState& state);
+
 /// Lives inside schedule_one. Runs filter with nominated pods (spec 1.3) where a node has any.
 class FilterSession {
  public:
@@ -53,6 +57,8 @@ class FilterSession {
   const Framework& framework() const { return *framework_; }
   TimePoint now() const { return now_; }
   std::vector<ActiveRun>& runs() { return runs_; }
+  /// Did PreFilter name the nodes to look at?
+  bool narrowed() const { return narrowed_.has_value(); }
   /// Nodes to look at: all, or PreFilter's set.
   std::span<const NodeId> candidates() const;
 

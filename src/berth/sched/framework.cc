@@ -64,10 +64,15 @@ Result<Framework> Framework::make(const Profile& profile, const Registry& regist
     }
     BERTH_TRY(auto plugin,
               (*factory)({.args = wanted.args, .version = profile.kubernetes_version}));
-    auto events = plugin->events();
-    framework.entries_.push_back({.plugin = std::move(plugin),
-                                  .weight = wanted.weight == 0 ? 1 : wanted.weight,
-                                  .events = std::move(events)});
+    Entry entry{.plugin = std::move(plugin),
+                .weight = wanted.weight == 0 ? 1 : wanted.weight,
+                .events = {},
+                .points = 0,
+                .beyond_shape = false};
+    entry.events = entry.plugin->events();
+    entry.points = entry.plugin->points();
+    entry.beyond_shape = entry.plugin->looks_beyond_shape();
+    framework.entries_.push_back(std::move(entry));
     if (framework.queue_sort_ == nullptr && framework.entries_.back().has(Point::QueueSort)) {
       framework.queue_sort_ = framework.entries_.back().plugin.get();
     }

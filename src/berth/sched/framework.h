@@ -71,7 +71,9 @@ class Framework {
     std::unique_ptr<Plugin> plugin;
     std::int64_t weight = 1;
     std::vector<EventInterest> events;
-    bool has(Point point) const { return (plugin->points() & static_cast<Points>(point)) != 0; }
+    Points points = 0;
+    bool beyond_shape = false;
+    bool has(Point point) const { return (points & static_cast<Points>(point)) != 0; }
   };
 
   /// Errors: unknown plugin (names the known ones), repeated plugin, no QueueSort plugin, negative

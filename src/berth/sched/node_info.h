@@ -51,6 +51,7 @@ struct NodeInfo {
   std::int64_t pods_with_affinity = 0;
   std::int64_t pods_with_required_anti_affinity = 0;
   std::uint64_t generation = 0; ///< of the last change; grows over all nodes
+  std::uint64_t arrival = 0;    ///< orders nodes as ClusterState::nodes() does
   NodeGpus gpus;
 
   const std::string& name() const { return node->meta.name; }

@@ -45,11 +45,30 @@ struct PermitResult {
   Effects effects;
 };
 
-/// One pod's prepared state, for one cycle. filter and score may be called for any node of the
-/// state, in any order.
+/// On what a Run's verdict and score of a node depend.
+enum class Reach {
+  Node,   ///< on that node as it is (its object, the pods on it), so a Run serves later pods too
+  Cluster ///< on other nodes or pods, or on what was prepared: ask anew for every pod
+};
+/// How a Run scores.
+enum class Grading {
+  None,     ///< pre_score says Skip
+  Absolute, ///< score(node) is final: no normalize
+  Relative  ///< by comparison: see Run::grade
+};
+
+/// One pod's prepared state, for one cycle, or for all pods of a shape while reach() is Node (see
+/// Decider). filter and score may be called for any node of the state, in any order.
 class Run {
  public:
   virtual ~Run() = default;
+
+  /// Asked again before every use; Node only if what was prepared still holds.
+  virtual Reach reach() const { return Reach::Cluster; }
+  virtual Grading grading() const { return Grading::None; }
+  /// Relative grading: nodes of one grade get one score, whatever other nodes there are, and scores
+  /// depend only on which grades occur.
+  virtual std::uint64_t grade(NodeId) { return 0; }
 
   /// Hot: no allocation, no text.
   virtual Verdict filter(NodeId) const { return Verdict::feasible(); }
@@ -68,9 +87,11 @@ class Run {
   /// Maps raw scores, in the order of `nodes`, into [0, 100].
   virtual void normalize(std::span<const NodeId>, std::span<std::int64_t>) const {}
 
-  /// The pod is assumed on reservation.node; choose what it holds there. Rejection or Error:
-  /// unreserve is called for all.
-  virtual Status reserve(const ClusterState&, Reservation&) { return Status::success(); }
+  /// `pod`, of the shape this was prepared for, is assumed on reservation.node; choose what it
+  /// holds there. Rejection or Error: unreserve is called for all.
+  virtual Status reserve(const PodInfo&, const ClusterState&, Reservation&) {
+    return Status::success();
+  }
 };
 
 /// Result of PreFilter.
@@ -155,6 +176,9 @@ class Plugin {
   /// Run and changes only by what-if guards (told by add_pod and remove_pod) and by the assume
   /// before reserve.
   virtual Prepared prepare(const PodPtr&, const ClusterState&) const { return {}; }
+  /// Does prepare() depend on more than the pod's shape and the state? Then it is asked for every
+  /// pod.
+  virtual bool looks_beyond_shape() const { return false; }
   /// No node was feasible.
   virtual PostFilterResult post_filter(FilterSession&) const { return {}; }
   /// The pod is assumed and reserved on the node. Members already waiting are known to the plugin

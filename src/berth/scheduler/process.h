@@ -10,9 +10,8 @@
 #include "berth/client/informer.h"
 #include "berth/gang/gang_plugin.h"
 #include "berth/gang/place_group.h"
-#include "berth/sched/cycle.h"
+#include "berth/sched/decider.h"
 #include "berth/sched/queue.h"
-#include "berth/sched/rejection_memo.h"
 #include "berth/sched/waiting_pods.h"
 #include "berth/scheduler/scheduler.h"
 
@@ -96,7 +95,7 @@ class Scheduler::Process : public std::enable_shared_from_this<Scheduler::Proces
   std::shared_ptr<gang::Groups> groups_;
   sched::Framework framework_;
   sched::ClusterState state_;
-  sched::RejectionMemo memo_;
+  sched::Decider decider_;
   sched::Queue queue_;
   sched::WaitingPods waiting_;
   client::EventRecorder events_;

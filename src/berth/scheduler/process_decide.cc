@@ -75,15 +75,7 @@ void Scheduler::Process::decide_next() {
 
 void Scheduler::Process::decide_pod(sched::QueuedPod queued) {
   ++stats_.attempts;
-  const bool lone = queued.pod->pod->pod_group().empty();
-  if (auto known = lone ? memo_.find(state_, *queued.pod) : std::nullopt) {
-    settle(std::move(queued), *std::move(known));
-    return;
-  }
-  sched::Decision decision = schedule_one(framework_, state_, queued.pod, cycle_options());
-  if (lone) {
-    memo_.remember(state_, *queued.pod, decision);
-  }
+  sched::Decision decision = decider_.decide(queued.pod, cycle_options());
   settle(std::move(queued), std::move(decision));
 }
 
@@ -105,7 +97,7 @@ void Scheduler::Process::decide_group(sched::QueuedPod first) {
     }
   }
   stats_.attempts += request.pending.size();
-  gang::GroupDecision decision = place_group(framework_, state_, request);
+  gang::GroupDecision decision = place_group(decider_, request);
   for (gang::MemberDecision& member : decision.members) {
     settle(std::move(queued.at(member.pod->uid)), std::move(member.decision));
   }

@@ -16,7 +16,7 @@ const client::GroupKind kBudgets{"policy", "PodDisruptionBudget"};
 Scheduler::Process::Process(client::Client& client, Loop& loop, Rng rng, SchedulerOptions options,
                             sched::Framework framework, std::shared_ptr<gang::Groups> groups)
     : client_(client), loop_(loop), rng_(std::move(rng)), options_(std::move(options)),
-      groups_(std::move(groups)), framework_(std::move(framework)),
+      groups_(std::move(groups)), framework_(std::move(framework)), decider_(framework_, state_),
       queue_(queue_policy(), options_.queue),
       events_(client, loop, rng_.fork(1), options_.names.front()), timer_(loop) {}
 

@@ -42,6 +42,9 @@ class BalanceRun final : public Run {
     }
   }
 
+  Reach reach() const override { return Reach::Node; }
+  Grading grading() const override { return requests_any_ ? Grading::Absolute : Grading::None; }
+
   Status pre_score(std::span<const NodeId>) override {
     return requests_any_ ? Status::success() : Status::skip();
   }

@@ -30,6 +30,8 @@ struct Outlook {
   std::int64_t damage = 0; ///< room lost
   std::int64_t left = 0;   ///< GPUs
   std::int64_t gpus = 0;   ///< of the node, in good health
+
+  auto operator<=>(const Outlook&) const = default;
 };
 
 /// The room of `n` GPUs that are all alike, as PlacementTable::room measures it.
@@ -50,6 +52,13 @@ class GpuTopologyRun final : public Run {
  public:
   GpuTopologyRun(PodPtr pod, const ClusterState& state, ChoicePolicy policy)
       : pod_(std::move(pod)), state_(&state), policy_(policy) {}
+
+  Reach reach() const override { return Reach::Node; }
+  Grading grading() const override { return Grading::Relative; }
+  std::uint64_t grade(NodeId node) override {
+    const Outlook o = outlook(node);
+    return grades_.try_emplace(o, grades_.size()).first->second;
+  }
 
   Verdict filter(NodeId id) const override {
     const NodeGpus& gpus = state_->node(id).gpus;
@@ -73,7 +82,7 @@ class GpuTopologyRun final : public Run {
       most.damage = std::max(most.damage, o.damage);
       most.left = std::max(most.left, o.left);
     }
-    scores_.assign(state_->node_slots(), 0);
+    scores_.resize(std::max(scores_.size(), state_->node_slots()));
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       scores_[nodes[i].index()] = scored(outlooks[i], most);
     }
@@ -84,13 +93,13 @@ class GpuTopologyRun final : public Run {
     return node.index() < scores_.size() ? scores_[node.index()] : 0;
   }
 
-  Status reserve(const ClusterState& state, Reservation& reservation) override {
+  Status reserve(const PodInfo& pod, const ClusterState& state, Reservation& reservation) override {
     const NodeInfo& node = state.node(reservation.node);
     if (node.gpus.all == 0) {
       return Status::success();
     }
     // The pod is on the node already, with indices unknown.
-    const auto chosen = choose(*node.platform, open_gpus(state, node, pod_->uid));
+    const auto chosen = choose(*node.platform, open_gpus(state, node, pod.uid));
     if (!chosen) {
       return Status::of(StatusCode::Unschedulable, std::string(kReasonGpusTaken));
     }
@@ -148,7 +157,8 @@ class GpuTopologyRun final : public Run {
   const ClusterState* state_;
   ChoicePolicy policy_;
   std::map<std::pair<const Platform*, GpuMask>, Outlook> known_; // looked up, never walked
-  std::vector<std::int64_t> scores_;                             // by node
+  std::map<Outlook, std::uint64_t> grades_;
+  std::vector<std::int64_t> scores_; // by node; of the nodes last given to pre_score
 };
 
 class GpuTopology final : public Plugin {

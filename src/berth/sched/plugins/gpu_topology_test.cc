@@ -272,7 +272,7 @@ Reservation reserved(Cluster& cluster, NodeId node, const PodPtr& pod,
   const auto run = make_gpu_topology({.policy = policy})->prepare(pod, cluster.state).run;
   const auto undo = cluster.state.try_assume(pod, node);
   Reservation reservation{.node = node, .gpus = 0, .annotations = {}};
-  EXPECT_TRUE(run->reserve(cluster.state, reservation).ok());
+  EXPECT_TRUE(run->reserve(*pod, cluster.state, reservation).ok());
   return reservation;
 }
 
@@ -327,7 +327,7 @@ TEST(GpuReserve, RefusesWhenTheGpusWentMeanwhile) {
   cluster.hold("n", "0");
   const auto undo = cluster.state.try_assume(pod, node);
   Reservation reservation{.node = node, .gpus = 0, .annotations = {}};
-  const auto status = run->reserve(cluster.state, reservation);
+  const auto status = run->reserve(*pod, cluster.state, reservation);
   EXPECT_EQ(status.code, StatusCode::Unschedulable);
   EXPECT_EQ(status.message(), "node(s) didn't have enough free healthy GPUs");
 }

@@ -12,7 +12,8 @@ constexpr std::int64_t kMaxPerContainer = 1000 * kMiB;
 class ImageRun final : public Run {
  public:
   ImageRun(const PodInfo& pod, const ClusterState& state)
-      : state_(&state), max_threshold_(kMaxPerContainer * pod.image_containers) {
+      : state_(&state), node_set_(state.node_set_version()), images_(state.image_version()),
+        max_threshold_(kMaxPerContainer * pod.image_containers) {
     const auto nodes = static_cast<double>(state.nodes().size());
     for (const std::string& reference : pod.images) {
       if (const auto image = state.find_image(reference)) {
@@ -24,6 +25,14 @@ class ImageRun final : public Run {
       }
     }
   }
+
+  /// What an image is worth depends on how many nodes have it, of how many.
+  Reach reach() const override {
+    const bool same = images_ == state_->image_version() &&
+                      (parts_.empty() || node_set_ == state_->node_set_version());
+    return same ? Reach::Node : Reach::Cluster;
+  }
+  Grading grading() const override { return Grading::Absolute; }
 
   std::int64_t score(NodeId id) const override {
     if (parts_.empty()) {
@@ -46,6 +55,8 @@ class ImageRun final : public Run {
     std::int64_t worth = 0;
   };
   const ClusterState* state_;
+  std::uint64_t node_set_; // versions at the time of preparing
+  std::uint64_t images_;
   std::int64_t max_threshold_;
   std::vector<Part> parts_;
 };

@@ -84,6 +84,14 @@ class PodAffinityRun final : public Run {
     }
   }
 
+  /// Without terms on either side there is nothing to look at.
+  Reach reach() const override {
+    const bool own_terms = pod_->has_affinity();
+    return own_terms || !state_->nodes_with_affinity().empty() || !existing_anti_.empty()
+               ? Reach::Cluster
+               : Reach::Node;
+  }
+
   /// Nothing can fail: no terms of its own, and nobody objects.
   bool has_no_filter() const {
     return existing_anti_.empty() && affinity_terms(*pod_).empty() &&

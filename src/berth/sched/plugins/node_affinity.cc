@@ -68,6 +68,12 @@ class AffinityRun final : public Run {
     collect(pod_->pod->spec.node_affinity);
   }
 
+  Reach reach() const override { return Reach::Node; }
+  Grading grading() const override {
+    return preferred_.empty() ? Grading::None : Grading::Relative;
+  }
+  std::uint64_t grade(NodeId node) override { return static_cast<std::uint64_t>(score(node)); }
+
   Verdict filter(NodeId id) const override {
     const model::Node& node = *state_->node(id).node;
     if (!matches(added_, node)) {

@@ -7,6 +7,8 @@ class NodeNameRun final : public Run {
  public:
   explicit NodeNameRun(std::optional<NodeId> wanted) : wanted_(wanted) {}
 
+  Reach reach() const override { return Reach::Node; }
+
   Verdict filter(NodeId node) const override {
     return wanted_ == node ? Verdict::feasible() : Verdict::unresolvable();
   }

@@ -13,6 +13,8 @@ class PortsRun final : public Run {
  public:
   PortsRun(PodPtr pod, const ClusterState& state) : pod_(std::move(pod)), state_(&state) {}
 
+  Reach reach() const override { return Reach::Node; }
+
   Verdict filter(NodeId node) const override {
     const auto& used = state_->node(node).used_ports;
     return !used.empty() && clash(used, pod_->host_ports) ? Verdict::unschedulable()

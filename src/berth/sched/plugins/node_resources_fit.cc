@@ -39,6 +39,9 @@ class FitRun final : public Run {
     }
   }
 
+  Reach reach() const override { return Reach::Node; }
+  Grading grading() const override { return Grading::Absolute; }
+
   Verdict filter(NodeId id) const override {
     const NodeInfo& node = state_->node(id);
     std::uint64_t detail =

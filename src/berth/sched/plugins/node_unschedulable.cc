@@ -15,6 +15,8 @@ class CordonRun final : public Run {
  public:
   explicit CordonRun(const ClusterState& state) : state_(&state) {}
 
+  Reach reach() const override { return Reach::Node; }
+
   Verdict filter(NodeId node) const override {
     return state_->node(node).unschedulable ? Verdict::unresolvable() : Verdict::feasible();
   }

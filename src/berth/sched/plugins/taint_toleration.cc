@@ -30,6 +30,10 @@ class TaintRun final : public Run {
                          });
   }
 
+  Reach reach() const override { return Reach::Node; }
+  Grading grading() const override { return Grading::Relative; }
+  std::uint64_t grade(NodeId node) override { return static_cast<std::uint64_t>(score(node)); }
+
   Verdict filter(NodeId id) const override {
     const NodeInfo& node = state_->node(id);
     if (node.hard_taints == 0) {

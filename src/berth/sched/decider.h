@@ -1,0 +1,56 @@
+// Decides pods one after the other and remembers, by shape, what it learnt: which nodes fit and in
+// what order (NodeRanking), and who fits nowhere (RejectionMemo). Every decision equals
+// schedule_one's; only its cost differs.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "berth/sched/node_ranking.h"
+#include "berth/sched/rejection_memo.h"
+
+namespace berth::sched {
+
+/// Framework and state must outlive it and keep their addresses. The state may be changed by others
+/// between decisions. Memory: about 32 bytes a node and shape in use, bounded (kMostSlots); the
+/// shapes used longest ago are forgotten first.
+class Decider {
+ public:
+  Decider(Framework& framework, ClusterState& state) : framework_(&framework), state_(&state) {}
+
+  /// As schedule_one. O(log nodes + changes since the shape's last decision) for a shape that was
+  /// placed before and whose plugins look at each node alone, O(nodes) otherwise.
+  Decision decide(const PodPtr& pod, const CycleOptions& options = {});
+
+  Framework& framework() { return *framework_; }
+  ClusterState& state() { return *state_; }
+  /// Decisions that looked at no more nodes than had changed. For tests and metrics.
+  std::uint64_t quick_decisions() const { return quick_; }
+
+ private:
+  static constexpr std::size_t kMostSlots = std::size_t{1} << 24;
+
+  struct Known {
+    std::unique_ptr<NodeRanking> ranking;
+    std::uint64_t used = 0; ///< number of the last decision
+    bool met = false;       ///< a shape is ranked when it comes a second time
+  };
+
+  bool shape_tells_all(const PodPtr& pod) const;
+  Known& known(ShapeId shape);
+  void keep(Known& known, FilterSession& session);
+  void make_room(std::size_t slots);
+  std::vector<NodeId> admit_nominated(NodeRanking& ranking, const PodInfo& pod);
+  std::optional<Decision> from_ranking(NodeRanking& ranking, const PodPtr& pod);
+
+  Framework* framework_;
+  ClusterState* state_;
+  RejectionMemo memo_;
+  std::vector<Known> known_; ///< by ShapeId
+  std::size_t slots_ = 0;    ///< of all rankings
+  std::uint64_t decisions_ = 0;
+  std::uint64_t quick_ = 0;
+};
+
+} // namespace berth::sched

@@ -1,0 +1,242 @@
+// Decider against schedule_one: the same decisions over random histories, and quick ones where it
+// promises them.
+#include "berth/sched/decider.h"
+
+#include <regex>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "berth/api/json.h"
+#include "berth/testing/scheduling_world.h"
+
+namespace berth::sched {
+namespace {
+
+using test::node;
+using test::pod;
+using test::SchedulingWorld;
+
+/// Everything of a decision that its receiver may act on.
+std::string text_of(const Decision& d) {
+  std::string text = fmt::format(
+      "{} on {} gpus {:x} feasible {} message {} plugins [{}] pending [{}] nominated {} lost {}",
+      static_cast<int>(d.outcome), d.node_name, d.gpus, d.feasible_nodes, d.message,
+      fmt::join(d.unschedulable_plugins, ","), fmt::join(d.pending_plugins, ","),
+      d.nominated_node.value_or("-"), d.reserved_then_lost);
+  for (const PodPtr& victim : d.victims) {
+    text += " victim " + victim->uid;
+  }
+  for (const auto& [key, value] : d.annotations) {
+    text += fmt::format(" {}={}", key, value);
+  }
+  return text;
+}
+
+/// ClusterState::dump without the addresses of objects.
+std::string picture(const ClusterState& state) {
+  static const std::regex kAddress("object=0x[0-9a-f]+");
+  return std::regex_replace(state.dump(), kAddress, "object");
+}
+
+Profile gpu_profile() {
+  Profile profile = default_profile();
+  profile.plugins.push_back({.name = "GpuTopology", .weight = 3, .args = {}});
+  return profile;
+}
+
+/// Two equal worlds: one decided by a Decider that lives on, one by schedule_one.
+class Twins {
+ public:
+  Twins()
+      : quick_(gpu_profile()), plain_(gpu_profile()), decider_(quick_.framework(), quick_.state()) {
+  }
+
+  template <class Act> void both(const Act& act) {
+    act(quick_);
+    act(plain_);
+  }
+  /// The decision, after checking that both agree.
+  Decision decide(const test::PodBuilder& builder, const CycleOptions& options = {}) {
+    Decision quick = decider_.decide(quick_.describe(builder), options);
+    const Decision plain =
+        schedule_one(plain_.framework(), plain_.state(), plain_.describe(builder), options);
+    EXPECT_EQ(text_of(quick), text_of(plain));
+    EXPECT_EQ(picture(quick_.state()), picture(plain_.state()));
+    return quick;
+  }
+  const Decider& decider() const { return decider_; }
+
+ private:
+  SchedulingWorld quick_;
+  SchedulingWorld plain_;
+  Decider decider_;
+};
+
+class DeciderHistory : public testing::TestWithParam<std::uint64_t> {
+ protected:
+  test::NodeBuilder random_node(std::string_view name) {
+    constexpr std::string_view kPlatforms[] = {"dgx-h100", "l40s-pcie-8", "dgx-a100", ""};
+    auto builder = node(name);
+    builder.cpu(fmt::to_string(8 * rng.between(1, 8))).memory("512Gi").pods(12);
+    if (const auto platform = kPlatforms[rng.below(4)]; !platform.empty()) {
+      builder.platform(platform).gpus(8);
+      if (rng.chance(1, 6)) {
+        builder.annotation("berth.dev/unhealthy-gpus", fmt::to_string(rng.below(8)));
+      }
+    } else if (rng.chance(1, 2)) {
+      builder.gpus(static_cast<int>(rng.between(1, 8)));
+    }
+    builder.label("zone", rng.chance(1, 2) ? "a" : "b");
+    if (rng.chance(1, 6)) {
+      builder.taint("team", rng.chance(1, 2) ? "NoSchedule" : "PreferNoSchedule", "x");
+    }
+    if (rng.chance(1, 10)) {
+      builder.unschedulable();
+    }
+    if (rng.chance(1, 6)) {
+      builder.image(fmt::format("image-{}:1", rng.below(2)), 500'000'000);
+    }
+    return builder;
+  }
+
+  /// One of a dozen shapes.
+  test::PodBuilder random_pod(std::string_view name) {
+    auto builder = pod(name);
+    const std::uint64_t shape = rng.below(12);
+    constexpr int kGpus[] = {0, 1, 2, 4, 8, 1};
+    builder.gpus(kGpus[shape % 6]).cpu(fmt::to_string(1 + shape % 4)).memory("4Gi");
+    builder.image(fmt::format("image-{}:1", shape % 3));
+    if (shape % 4 == 1) {
+      builder.tolerates_everything();
+    }
+    if (shape % 5 == 2) {
+      builder.node_selector("zone", "a");
+    }
+    if (shape % 5 == 3) {
+      builder.prefers_node(10, "zone", "In", {"b"});
+    }
+    if (shape % 7 == 6) {
+      builder.host_port(8080);
+    }
+    if (shape == 11) {
+      builder.priority(5);
+    }
+    if (crosses_nodes && shape == 7) {
+      builder.label("app", "x");
+      builder = test::with_spec(builder, "affinity", R"({"podAntiAffinity": {
+          "requiredDuringSchedulingIgnoredDuringExecution": [
+            {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "x"}}}]}})");
+    }
+    return builder;
+  }
+
+  Rng rng{GetParam()};
+  bool crosses_nodes = false;
+};
+
+TEST_P(DeciderHistory, DecidesAsScheduleOneDoes) {
+  crosses_nodes = GetParam() % 3 == 0;
+  Twins twins;
+  std::vector<std::string> placed;
+  for (int step = 0; step < 250; ++step) {
+    SCOPED_TRACE(fmt::format("seed {} step {}", GetParam(), step));
+    if (step < 6 || rng.chance(1, 8)) {
+      const auto builder = random_node(fmt::format("n{}", rng.below(12)));
+      twins.both([&](SchedulingWorld& world) { world.with(builder); });
+    }
+    if (rng.chance(1, 40)) {
+      const std::string gone = fmt::format("n{}", rng.below(12));
+      twins.both([&](SchedulingWorld& world) { world.state().remove_node(gone); });
+    }
+    for (int i = 0; i < 3 && !placed.empty() && rng.chance(1, 3); ++i) {
+      const std::string uid = placed[rng.below(placed.size())];
+      std::erase(placed, uid);
+      twins.both([&](SchedulingWorld& world) { world.state().remove_pod(uid); });
+    }
+    const std::string name = fmt::format("p{}", step);
+    const auto builder = random_pod(name);
+    const Decision decision = twins.decide(builder);
+    if (decision.placed()) {
+      placed.push_back("default/" + name);
+    }
+    // Victims leave now or never; the nomination ends with a later attempt of the preemptor.
+    for (const PodPtr& victim : decision.victims) {
+      std::erase(placed, victim->uid);
+      twins.both([&](SchedulingWorld& world) { world.state().remove_pod(victim->uid); });
+    }
+    if (decision.nominated_node && rng.chance(2, 3)) {
+      if (twins.decide(builder).placed()) {
+        placed.push_back("default/" + name);
+      }
+    }
+    if (HasFailure()) {
+      return;
+    }
+  }
+  if (!crosses_nodes) {
+    EXPECT_GT(twins.decider().quick_decisions(), 50U);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, DeciderHistory, testing::Range<std::uint64_t>(0, 60));
+
+TEST(Decider, LooksAtNoMoreThanWhatChangedOnceAShapeIsKnown) {
+  Twins twins;
+  for (int i = 0; i < 20; ++i) {
+    twins.both([&](SchedulingWorld& world) {
+      world.with(node(fmt::format("n{}", i)).gpus(8).platform("dgx-h100"));
+    });
+  }
+  for (int i = 0; i < 40; ++i) {
+    EXPECT_TRUE(twins.decide(pod(fmt::format("p{}", i)).gpus(1 + i % 2)).placed());
+  }
+  EXPECT_EQ(twins.decider().quick_decisions(), 36U) << "two shapes, each met twice before";
+}
+
+TEST(Decider, ACrowdThatFitsNowhereIsDecidedOnce) {
+  Twins twins;
+  twins.both([&](SchedulingWorld& world) { world.with(node("n").gpus(8)); });
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_FALSE(twins.decide(pod(fmt::format("p{}", i)).gpus(16)).placed());
+  }
+  EXPECT_EQ(twins.decider().quick_decisions(), 9U);
+}
+
+TEST(Decider, AsksPluginsThatLookBeyondTheShape) {
+  /// Lets a pod pass by its name alone.
+  class ByName final : public Plugin {
+   public:
+    std::string_view name() const override { return "ByName"; }
+    Points points() const override { return static_cast<Points>(Point::Filter); }
+    bool looks_beyond_shape() const override { return true; }
+    Prepared prepare(const PodPtr& pod, const ClusterState&) const override {
+      return {.status = pod->name().starts_with("ok")
+                            ? Status::skip()
+                            : Status::of(StatusCode::Unresolvable, "wrong name"),
+              .run = nullptr,
+              .nodes = {}};
+    }
+  };
+  Registry registry = builtin_plugins();
+  ASSERT_TRUE(registry.add("ByName", [](const PluginConfig&) -> Result<std::unique_ptr<Plugin>> {
+    return std::make_unique<ByName>();
+  }));
+  Profile profile = default_profile();
+  profile.plugins.push_back({.name = "ByName", .weight = 1, .args = {}});
+  auto framework = Framework::make(profile, registry);
+  ASSERT_TRUE(framework);
+  ClusterState state;
+  state.set_node(node("n").cpu("64").build());
+  Decider decider(*framework, state);
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_TRUE(decider.decide(state.describe(pod(fmt::format("ok{}", i)).build())).placed());
+    EXPECT_FALSE(decider.decide(state.describe(pod(fmt::format("no{}", i)).build())).placed());
+  }
+  EXPECT_GT(decider.quick_decisions(), 0U);
+}
+
+} // namespace
+} // namespace berth::sched
