@@ -87,6 +87,22 @@ TEST(Demo, PrintsWhatTheReadmeShows) {
   testing::expect_golden("src/berth/cli/testdata/demo.txt", o.out);
 }
 
+// The README quotes the end of the demo; a quotation is true or it is not one.
+TEST(Demo, TheReadmeQuotesItWordForWord) {
+  const std::string readme = testing::read_source_file("README.md");
+  const std::string demo = testing::read_source_file("src/berth/cli/testdata/demo.txt");
+  const std::string opening =
+      "$ build/release/berth run -f examples/ --nodes dgx-h100:4 --nodes l40s-pcie-8:2\n...\n";
+  const std::size_t start = readme.find(opening);
+  ASSERT_NE(start, std::string::npos);
+  const std::size_t first = start + opening.size();
+  const std::size_t end = readme.find("```", first);
+  ASSERT_NE(end, std::string::npos);
+  const std::string quoted = readme.substr(first, end - first);
+  EXPECT_GT(std::ranges::count(quoted, '\n'), 20);
+  EXPECT_TRUE(demo.ends_with(quoted)) << "not the end of demo.txt:\n" << quoted;
+}
+
 TEST(Demo, TheGangIsPlacedWholeOnNvlinkedNodes) {
   const json::value report = json::parse(berth_run(demo({"-o", "json"})).out);
   const json::value& gang = report.at_pointer("/gangs/0");
@@ -134,6 +150,27 @@ TEST_F(RunTest, ThePodThatCanRunButIsStillWaitingIsAFailure) {
   EXPECT_EQ(berth_run({"-f", file, "--nodes", "dgx-h100:1"}).code, 0) << "one after the other";
 }
 
+TEST_F(RunTest, TheFirstLineUnderAPodIsTheReason) {
+  const std::string file = write("p.yaml", pod("p", "16"));
+  EXPECT_THAT(berth_run({"-f", file, "--nodes", "dgx-h100:1"}).out,
+              HasSubstr("GPU_EXCEEDS_NODE\n"
+                        "  can never fit: asks for 16 GPUs on one node, the largest node has 8\n"
+                        "  asks for 16 nvidia.com/gpu\n"
+                        "  0/1 nodes are available: 1 Insufficient nvidia.com/gpu."));
+}
+
+// The cluster is full, and yet the label is what the pod waits for in vain.
+TEST_F(RunTest, NeverIsExplainedByTheEmptyCluster) {
+  const std::string file =
+      write("p.yaml", pod("first", "8", kOnce) +
+                          pod("picky", "8", "  nodeSelector: {nvidia.com/gpu.product: none}\n"));
+  const json::value report = json::parse(
+      berth_run({"-f", file, "--nodes", "dgx-h100:1", "--default-run-for", "forever", "-o", "json"})
+          .out);
+  EXPECT_EQ(report.at_pointer("/notRunning/0/code").as_string(), "NODE_AFFINITY_MISMATCH");
+  EXPECT_EQ(report.at_pointer("/notRunning/0/alone").as_string(), "never");
+}
+
 TEST_F(RunTest, UntilEndsARunThatWouldGoOn) {
   const std::string file = write("p.yaml", pod("p", "1", kOnce));
   const Outcome o = berth_run({"-f", file, "--until", "5m", "-o", "json"});
@@ -151,10 +188,45 @@ TEST_F(RunTest, ARunningServiceIsSettled) {
   EXPECT_EQ(json::parse(o.out).at_pointer("/result/outcome").as_string(), "settled");
 }
 
+// The hour of "long" is the run; "again" starts its container anew every ten minutes of it.
+TEST_F(RunTest, RestartsAreCounted) {
+  std::string pods = pod("again", "1") + pod("long", "1", kOnce);
+  pods.insert(pods.find("name: long"), "annotations: {berth.dev/run-for: 1h}\n  ");
+  const std::string file = write("p.yaml", pods);
+  EXPECT_THAT(berth_run({"-f", file}).out, HasSubstr("RUNNING  RESTARTS\n"));
+  const json::value report = json::parse(berth_run({"-f", file, "-o", "json"}).out);
+  EXPECT_EQ(report.at_pointer("/pods/0/restarts").to_number<int>(), 5);
+  EXPECT_EQ(report.at_pointer("/pods/1/restarts").to_number<int>(), 0);
+  EXPECT_THAT(berth_run(kDemo).out, Not(HasSubstr("RESTARTS"))) << "nothing in the demo restarts";
+}
+
+TEST_F(RunTest, TheTimesOfAPodAddUpToItsLifetime) {
+  const std::string file =
+      write("p.yaml", pod("first", "8", kOnce) + pod("second", "8", kOnce) + pod("big", "9"));
+  const json::value report =
+      json::parse(berth_run({"-f", file, "--nodes", "dgx-h100:1", "--default-run-for", "59.9s",
+                             "-o", "json", "--quiet"})
+                      .out);
+  const auto end = report.at_pointer("/result/simulatedMs").to_number<std::int64_t>();
+  ASSERT_EQ(report.at("pods").as_array().size(), 3U);
+  for (const json::value& p : report.at("pods").as_array()) {
+    const json::array& states = p.at("states").as_array();
+    const json::value& last = states.back();
+    const bool ended = last.at("state").as_string() == "Succeeded";
+    const auto until = ended ? last.at("atMs").to_number<std::int64_t>() : end;
+    EXPECT_EQ(p.at("waitingMs").to_number<std::int64_t>() +
+                  p.at("startingMs").to_number<std::int64_t>() +
+                  p.at("runningMs").to_number<std::int64_t>(),
+              until - states.front().at("atMs").to_number<std::int64_t>())
+        << p;
+  }
+  EXPECT_EQ(report.at_pointer("/pods/0/runningMs").to_number<int>(), 59'900);
+}
+
 TEST_F(RunTest, ShowsExactlyWhatAContainerSees) {
   const std::string file = write("p.yaml", pod("p", "2"));
   const Outcome o = berth_run({"-f", file, "--quiet", "--show-container", "p"});
-  EXPECT_THAT(o.out, HasSubstr("CONTAINERS OF  default/p\n"));
+  EXPECT_THAT(o.out, HasSubstr("CONTAINERS OF  default/p on dgx-h100-1, GPUs 0-1\n"));
   EXPECT_THAT(o.out, HasSubstr("NVIDIA_VISIBLE_DEVICES"));
   EXPECT_THAT(o.out, HasSubstr("/dev/nvidiactl"));
   EXPECT_THAT(berth_run({"-f", file, "--show-container", "q"}).err,

@@ -85,6 +85,7 @@ json::object pod(const PodLine& p) {
       {"waitingMs", p.waiting.count_millis()},
       {"startingMs", p.starting.count_millis()},
       {"runningMs", p.running.count_millis()},
+      {"restarts", p.restarts},
       {"states", array_of(p.states,
                           [](const StateEntry& s) {
                             return json::object{{"state", s.state}, {"atMs", s.at.count_millis()}};

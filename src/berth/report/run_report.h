@@ -27,8 +27,8 @@ struct ClusterLine {
 
 /// Why the run ended.
 enum class Outcome {
-  Settled,     ///< everything done or stuck
-  TimeUp,      ///< --until reached
+  Settled,     ///< nothing more will happen: every pod is done, runs for good or is stuck
+  TimeUp,      ///< the time limit is reached
   Interrupted, ///< the user's Ctrl-C
 };
 std::string_view to_string(Outcome outcome);
@@ -75,6 +75,7 @@ struct PodLine {
   Duration waiting;                 ///< until bound
   Duration starting;                ///< bound, containers being made
   Duration running;
+  std::int64_t restarts = 0; ///< of its containers, init containers too
   std::vector<StateEntry> states;
   std::vector<boost::json::value> containers; ///< what each container sees
 };

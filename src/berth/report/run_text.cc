@@ -1,9 +1,12 @@
 #include "berth/report/run_text.h"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "berth/base/ranges.h"
 #include "berth/report/gpu_map.h"
 #include "berth/report/text.h"
 
@@ -45,25 +48,42 @@ std::string pods_section(const RunReport& report, const TableStyle& style) {
     return "";
   }
   using enum Column::Align;
-  Table table({{.title = "NAMESPACE"},
-               {.title = "NAME", .shrinks = true},
-               {.title = "PHASE"},
-               {.title = "NODE"},
-               {.title = "GPUS"},
-               {.title = "ALL-REDUCE", .align = Right},
-               {.title = "WAITING", .align = Right},
-               {.title = "STARTING", .align = Right},
-               {.title = "RUNNING", .align = Right},
-               {.title = "BOUND AT", .align = Right, .show = Column::Show::Wide},
-               {.title = "OWNER", .show = Column::Show::Wide},
-               {.title = "GANG", .show = Column::Show::Wide},
-               {.title = "REASON", .show = Column::Show::Wide}});
+  const bool restarted =
+      std::ranges::any_of(report.pods, [](const PodLine& pod) { return pod.restarts > 0; });
+  std::vector<Column> columns = {{.title = "NAMESPACE"},
+                                 {.title = "NAME", .shrinks = true},
+                                 {.title = "PHASE"},
+                                 {.title = "NODE"},
+                                 {.title = "GPUS"},
+                                 {.title = "ALL-REDUCE", .align = Right},
+                                 {.title = "WAITING", .align = Right},
+                                 {.title = "STARTING", .align = Right},
+                                 {.title = "RUNNING", .align = Right}};
+  if (restarted) {
+    columns.push_back({.title = "RESTARTS", .align = Right});
+  }
+  for (const char* title : {"BOUND AT", "OWNER", "GANG", "REASON"}) {
+    columns.push_back({.title = title, .show = Column::Show::Wide});
+  }
+  Table table(std::move(columns));
   for (const PodLine& pod : report.pods) {
     const bool bandwidth = pod.all_reduce_mbps > 0;
-    table.add({pod.ns, pod.name, Cell(pod.phase, tone_of_phase(pod.phase)), pod.node, gpus_of(pod),
-               bandwidth ? format_bandwidth(pod.all_reduce_mbps) : "", time_or_blank(pod.waiting),
-               time_or_blank(pod.starting), time_or_blank(pod.running), first_time_in(pod, "Bound"),
-               pod.owner, pod.gang, pod.reason});
+    std::vector<Cell> row = {pod.ns,
+                             pod.name,
+                             Cell(pod.phase, tone_of_phase(pod.phase)),
+                             pod.node,
+                             gpus_of(pod),
+                             bandwidth ? format_bandwidth(pod.all_reduce_mbps) : "",
+                             time_or_blank(pod.waiting),
+                             time_or_blank(pod.starting),
+                             time_or_blank(pod.running)};
+    if (restarted) {
+      row.emplace_back(pod.restarts == 0 ? "" : fmt::format("{}", pod.restarts));
+    }
+    for (const std::string& text : {first_time_in(pod, "Bound"), pod.owner, pod.gang, pod.reason}) {
+      row.emplace_back(text);
+    }
+    table.add(std::move(row));
   }
   return heading("PODS", "", style.paint) + table.render(style);
 }
@@ -124,8 +144,9 @@ std::string gangs_section(const RunReport& report, const TableStyle& style) {
 
 std::string map_section(const RunReport& report, const TableStyle& style) {
   const GpuMap& map = report.busiest;
-  if (map.total() == 0) {
-    return "";
+  const auto idle = [](const GpuMap& m) { return m.held() == 0 && m.unhealthy() == 0; };
+  if (idle(map) && idle(report.at_end)) {
+    return ""; // nothing to see
   }
   const auto held = [](const GpuMap& m) {
     return fmt::format("{} of {} GPUs held{}", m.held(), m.total(),
@@ -193,13 +214,49 @@ std::string stuck_section(const RunReport& report, const TableStyle& style) {
     out += fmt::format("{}  {}{}  {}\n", printable(pod.ns + "/" + pod.name),
                        style.paint(tone_of_phase(pod.phase), pod.phase), waited,
                        style.paint(Tone::Strong, pod.code));
+    out += pod.summary.empty() ? "" : wrapped(pod.summary, style);
     if (!pod.asks.empty()) {
       out += wrapped("asks for " + pod.asks, style);
     }
     out += pod.message.empty() ? "" : wrapped(pod.message, style);
-    out += pod.summary.empty() ? "" : wrapped(pod.summary, style);
   }
   return out;
+}
+
+// Only what there is: a cluster without services does not "run on".
+std::string settled_text(const RunReport& report) {
+  const auto pods = static_cast<std::int64_t>(report.pods.size());
+  const std::int64_t running = count_phase(report, "Running");
+  const std::int64_t stuck = count_phase(report, "Pending");
+  std::vector<std::string_view> states;
+  if (pods > running + stuck) {
+    states.emplace_back("is done");
+  }
+  if (running > 0) {
+    states.emplace_back("runs on");
+  }
+  if (stuck > 0) {
+    states.emplace_back("is stuck");
+  }
+  if (states.empty()) {
+    return "no pod was there to run";
+  }
+  const std::string_view last = states.back();
+  states.pop_back();
+  return states.empty() ? fmt::format("everything {}", last)
+                        : fmt::format("everything {} or {}", fmt::join(states, ", "), last);
+}
+
+std::string why_it_ended(const RunReport& report) {
+  switch (report.outcome) {
+  case Outcome::Settled:
+    return settled_text(report);
+  case Outcome::TimeUp:
+    return "the time limit is reached";
+  case Outcome::Interrupted:
+    return "interrupted";
+  }
+  return "";
 }
 
 std::string summary_section(const RunReport& report, const TableStyle& style) {
@@ -225,11 +282,8 @@ std::string summary_section(const RunReport& report, const TableStyle& style) {
     out += fmt::format("{} of {} GPUs held at most, {} % over the run\n", report.busiest.held(),
                        total, percent);
   }
-  const std::string_view why = report.outcome == Outcome::Settled ? "everything is done or stuck"
-                               : report.outcome == Outcome::TimeUp
-                                   ? "the time given by --until is up"
-                                   : "interrupted";
-  return out + fmt::format("{} simulated; {}\n", format_brief(report.elapsed), why);
+  return out +
+         fmt::format("{} simulated; {}\n", format_brief(report.elapsed), why_it_ended(report));
 }
 
 } // namespace
