@@ -316,6 +316,42 @@ metadata: {name: b}
   EXPECT_EQ(report.at_pointer("/objects/unhandledKinds/0/count").to_number<int>(), 2);
 }
 
+TEST_F(RunTest, KeysGivenTwiceAreNamedOnceAndTheLastCounts) {
+  for (const char* name : {"p.yaml", "p.json"}) {
+    const bool is_json = std::string(name).ends_with("json");
+    const std::string file = write(
+        name, is_json
+                  ? "{\"apiVersion\": \"v1\", \"kind\": \"Pod\", \"metadata\": {\"name\": \"p\"},\n"
+                    "\"spec\": {\"restartPolicy\": \"Always\",\n"
+                    "\"containers\": [{\"name\": \"c\", \"image\": \"i\"}],\n"
+                    "  \"restartPolicy\": \"Never\"}}"
+                  : "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n"
+                    "  restartPolicy: Always\n  containers: [{name: c, image: i}]\n"
+                    "  restartPolicy: Never\n");
+    const std::string place = file + (is_json ? ":4:3" : ":7:3");
+    const Outcome o = berth_run({"-f", file, "-o", "json"});
+    EXPECT_EQ(o.code, 0) << o.err;
+    EXPECT_THAT(o.err, HasSubstr("warning: " + place + ": spec.restartPolicy: given twice"));
+    EXPECT_EQ(o.err.find("given twice"), o.err.rfind("given twice"));
+    const json::value report = json::parse(o.out);
+    EXPECT_EQ(report.at_pointer("/pods/0/phase").as_string(), "Succeeded") << "Never it is";
+    const json::value& note = report.at_pointer("/notes/0");
+    EXPECT_EQ(note.at("severity").as_string(), "warning");
+    EXPECT_EQ(note.at("source").as_string(), place);
+    EXPECT_EQ(note.at("field").as_string(), "spec.restartPolicy");
+  }
+}
+
+TEST_F(RunTest, KeysGivenTwiceInAClusterFileAreAnError) {
+  const std::string file = write("p.yaml", pod("p", "1", kOnce));
+  const std::string cluster =
+      write("c.yaml", "apiVersion: berth.dev/v1alpha1\nkind: Cluster\nmetadata: {name: c}\n"
+                      "spec:\n  nodes: [{platform: dgx-h100}]\n  nodes: [{platform: dgx-a100}]\n");
+  const Outcome o = berth_run({"-f", file, "--cluster", cluster});
+  EXPECT_EQ(o.code, 1);
+  EXPECT_THAT(o.err, HasSubstr("c.yaml:6:3: key \"nodes\" is given twice"));
+}
+
 TEST_F(RunTest, RefusedObjectsAreReportedAndTheRestRuns) {
   const std::string file =
       write("p.yaml", pod("good", "1", kOnce) + pod("bad", "-1") + pod("Bad_Name", "1"));

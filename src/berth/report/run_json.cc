@@ -69,6 +69,15 @@ json::object unhandled(const UnhandledKind& kind) {
           {"objects", strings(kind.objects)}};
 }
 
+json::object note(const Note& n) {
+  Where place = n.where;
+  place.field.clear();
+  return {{"severity", n.warning ? "warning" : "note"},
+          {"source", place.file.empty() ? "" : to_string(place)},
+          {"field", n.where.field},
+          {"message", n.message}};
+}
+
 json::object pod(const PodLine& p) {
   return {
       {"namespace", p.ns},
@@ -214,6 +223,7 @@ json::value run_document(const RunReport& report, WithTimeline timeline) {
       {"result", std::move(result)},
       {"summary", summary(report)},
       {"objects", std::move(objects)},
+      {"notes", array_of(report.notes, note)},
       {"pods", array_of(report.pods, pod)},
       {"jobs", array_of(report.jobs, job)},
       {"gangs", array_of(report.gangs, gang)},

@@ -11,6 +11,7 @@
 
 #include <boost/json/value.hpp>
 
+#include "berth/base/result.h"
 #include "berth/base/time.h"
 
 namespace berth::report {
@@ -53,6 +54,15 @@ struct UnhandledKind {
   std::string kind;
   std::vector<std::string> objects; ///< namespace/name
 };
+
+/// Something about the input that the user should know.
+struct Note {
+  bool warning = false;
+  Where where = {}; ///< empty file: about the run as a whole
+  std::string message;
+};
+/// "FILE:LINE:COLUMN: FIELD: MESSAGE", without what is unknown.
+std::string to_string(const Note& note);
 
 struct StateEntry {
   std::string state;
@@ -174,6 +184,7 @@ struct RunReport {
   std::vector<ObjectName> applied;
   std::vector<Rejection> rejected;
   std::vector<UnhandledKind> unhandled;
+  std::vector<Note> notes;
   std::vector<PodLine> pods;
   std::vector<JobLine> jobs;
   std::vector<GangLine> gangs;

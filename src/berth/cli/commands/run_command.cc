@@ -30,8 +30,8 @@ constexpr Duration kLongestRun = Duration::hours(24 * 365); // without --until
 
 void say_notes(const Load& load, const std::vector<report::UnhandledKind>& unhandled,
                Terminal& terminal) {
-  for (const std::string& note : load.notes) {
-    terminal.note(note);
+  for (const report::Note& note : load.notes) {
+    note.warning ? terminal.warn(to_string(note)) : terminal.note(to_string(note));
   }
   for (const report::UnhandledKind& kind : unhandled) {
     terminal.note(fmt::format("{} {} ({}): stored; nothing here acts on this kind yet",
@@ -124,6 +124,7 @@ class Run {
     report::RunReport report = build_report({.options = &options_,
                                              .spec = &load_.spec,
                                              .objects = &load_.objects,
+                                             .notes = &load_.notes,
                                              .applied = &applied_,
                                              .observer = &observer_,
                                              .cluster = &cluster_,

@@ -443,6 +443,7 @@ report::RunReport build_report(const RunFacts& facts) {
   report.outcome = facts.outcome;
   add_objects(report, facts);
   report.unhandled = unhandled_kinds(*facts.objects);
+  report.notes = *facts.notes;
   const std::vector<Holding> holdings = holdings_of(*facts.observer, facts.end);
   add_pods(report, facts, holdings);
   for (const auto& [uid, object] : facts.observer->jobs()) {
