@@ -373,6 +373,33 @@ TEST_F(RunTest, NothingRunsWhenAFileIsBad) {
   EXPECT_THAT(o.err, HasSubstr("error: " + path("missing.yaml") + ": no such file or directory\n"));
 }
 
+TEST_F(RunTest, FilesWithoutObjectsAreNothingToRun) {
+  const std::string empty = write("empty.yaml", "");
+  const std::string blank = write("blank.yaml", "---\n# nothing\n---\n");
+  const Outcome o = berth_run({"-f", empty, "-f", blank});
+  EXPECT_EQ(o.code, 1);
+  EXPECT_EQ(o.out, "");
+  EXPECT_THAT(o.err, HasSubstr("error: nothing to run: no objects in " + empty + ", " + blank));
+  EXPECT_EQ(berth_run({"-f", empty, "-f", write("p.yaml", pod("p", "1", kOnce))}).code, 0);
+}
+
+TEST_F(RunTest, AMissingClusterFileIsOneError) {
+  const std::string file = write("p.yaml", pod("p", "1", kOnce));
+  const std::string missing = path("none.yaml");
+  EXPECT_EQ(berth_run({"-f", file, "--cluster", missing}).err,
+            "error: " + missing + ": no such file or directory\n");
+}
+
+TEST_F(RunTest, WhatIsPassedOverIsSaid) {
+  std::string pods =
+      pod("p", "1", std::string(kOnce) + "  resourceClaims: [{name: g, resourceClaimName: c}]\n");
+  pods.insert(pods.find("name: p"), "annotations: {berth.dev/run-for: banana}\n  ");
+  const Outcome o = berth_run({"-f", write("p.yaml", pods), "--nodes", "dgx-h100:1", "-o", "json"});
+  EXPECT_THAT(o.err, HasSubstr("p.yaml:4:36: metadata.annotations[berth.dev/run-for]: want a"));
+  EXPECT_THAT(o.err, HasSubstr("Pod default/p asks for devices through resourceClaims"));
+  EXPECT_EQ(json::parse(o.out).at_pointer("/notes/0/severity").as_string(), "warning");
+}
+
 TEST_F(RunTest, TheSameObjectTwiceMustBeTheSame) {
   const std::string a = write("a.yaml", pod("p", "1"));
   const std::string b = write("b.yaml", pod("p", "1"));

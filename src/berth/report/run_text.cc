@@ -1,6 +1,8 @@
 #include "berth/report/run_text.h"
 
 #include <algorithm>
+#include <array>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -201,17 +203,53 @@ std::string wrapped(std::string_view text, const TableStyle& style) {
   return out;
 }
 
+/// Pods that are stuck for the same reason, first seen first: a thousand workers of one kind are
+/// one paragraph.
+class StuckAlike {
+ public:
+  explicit StuckAlike(const std::vector<StuckPod>& pods) {
+    using Key = std::array<std::string_view, 6>;
+    std::map<Key, std::size_t> known;
+    for (const StuckPod& pod : pods) {
+      const Key key{pod.ns, pod.phase, pod.code, pod.summary, pod.asks, pod.message};
+      const auto [it, is_new] = known.emplace(key, groups_.size());
+      if (is_new) {
+        groups_.emplace_back();
+      }
+      groups_[it->second].push_back(&pod);
+    }
+  }
+  const std::vector<std::vector<const StuckPod*>>& groups() const { return groups_; }
+
+ private:
+  std::vector<std::vector<const StuckPod*>> groups_;
+};
+
+// "ml/a, b and 7 more".
+std::string names_of(const std::vector<const StuckPod*>& pods) {
+  constexpr std::size_t kNamed = 3;
+  const std::size_t named = pods.size() <= kNamed ? pods.size() : kNamed - 1;
+  std::string out = pods.front()->ns + "/" + pods.front()->name;
+  for (std::size_t i = 1; i < named; ++i) {
+    out += ", " + pods[i]->name;
+  }
+  return named == pods.size() ? out : fmt::format("{} and {} more", out, pods.size() - named);
+}
+
 std::string stuck_section(const RunReport& report, const TableStyle& style) {
   if (report.stuck.empty()) {
     return "";
   }
   std::string out = heading("NOT RUNNING", counted(report.stuck.size(), "pod"), style.paint);
   bool first = true;
-  for (const StuckPod& pod : report.stuck) {
+  const StuckAlike alike(report.stuck);
+  for (const std::vector<const StuckPod*>& pods : alike.groups()) {
+    const StuckPod& pod = *pods.front();
     out += first ? "" : "\n";
     first = false;
-    const std::string waited = pod.phase == "Pending" ? " " + format_brief(pod.waiting) : "";
-    out += fmt::format("{}  {}{}  {}\n", printable(pod.ns + "/" + pod.name),
+    const Duration longest = (*std::ranges::max_element(pods, {}, &StuckPod::waiting))->waiting;
+    const std::string waited = pod.phase == "Pending" ? " " + format_brief(longest) : "";
+    out += fmt::format("{}  {}{}  {}\n", printable(names_of(pods)),
                        style.paint(tone_of_phase(pod.phase), pod.phase), waited,
                        style.paint(Tone::Strong, pod.code));
     out += pod.summary.empty() ? "" : wrapped(pod.summary, style);

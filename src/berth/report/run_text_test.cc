@@ -39,6 +39,25 @@ ml/big  Pending 1m40s  GPU_EXCEEDS_NODE
 )");
 }
 
+TEST(RunText, PodsStuckForTheSameReasonAreOneParagraph) {
+  RunReport r = example();
+  for (const char* name : {"big-2", "big-3", "big-4"}) {
+    r.stuck.push_back(r.stuck[0]);
+    r.stuck.back().name = name;
+  }
+  r.stuck[2].waiting = Duration::seconds(200);
+  r.stuck.push_back(r.stuck[0]);
+  r.stuck.back().name = "other";
+  r.stuck.back().asks = "17 nvidia.com/gpu";
+  const std::string text = render_run(r, {});
+  EXPECT_NE(text.find("NOT RUNNING  5 pods\n"
+                      "ml/big, big-2 and 2 more  Pending 3m20s  GPU_EXCEEDS_NODE\n"
+                      "  no node has 16 GPUs: the largest has 2\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("\n\nml/other  Pending 1m40s"), std::string::npos) << text;
+}
+
 TEST(RunText, SectionsWithoutContentAreLeftOut) {
   RunReport r;
   r.outcome = Outcome::TimeUp;

@@ -170,7 +170,9 @@ int run_command(const Invocation& invocation) {
   Terminal& terminal = invocation.terminal;
   const auto options = read_run_options(invocation.values);
   if (!options) {
-    terminal.error(options.error().message, terminal.program + " run --help");
+    const bool says_what_to_try = options.error().message.find("; try ") != std::string::npos;
+    terminal.error(options.error().message,
+                   says_what_to_try ? "" : terminal.program + " run --help");
     return kUsage;
   }
   Load load = load_run(*options);

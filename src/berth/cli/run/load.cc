@@ -12,6 +12,7 @@
 #include "berth/api/json.h"
 #include "berth/api/kinds.h"
 #include "berth/cli/run/manifest_files.h"
+#include "berth/cli/run/remarks.h"
 #include "berth/report/text.h"
 
 namespace berth::cli {
@@ -131,6 +132,9 @@ void read_cluster_files(const RunOptions& options, Load& load) {
   ManifestFiles files =
       read_manifest_files(options.cluster_files, Depth::Folder, api::Duplicates::Refuse);
   std::ranges::move(files.errors, std::back_inserter(load.errors));
+  if (!load.errors.empty()) {
+    return; // what is missing is in the file that was not read
+  }
   auto spec = cluster::read_cluster_spec(files.manifests);
   if (!spec) {
     load.errors.push_back(std::move(spec).error());
@@ -192,7 +196,14 @@ Load load_run(const RunOptions& options) {
   if (load.errors.empty()) {
     settle_cluster(options, load);
   }
+  if (load.errors.empty() && load.objects.empty() && load.spec.nodes.empty()) {
+    load.errors.push_back(
+        {.code = Code::Invalid,
+         .message = fmt::format("nothing to run: no objects in {}", fmt::join(options.files, ", ")),
+         .where = {}});
+  }
   if (load.errors.empty()) {
+    std::ranges::move(remarks_on(load.objects), std::back_inserter(load.notes));
     add_namespaces(load);
   }
   return load;

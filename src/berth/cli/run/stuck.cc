@@ -156,7 +156,7 @@ std::string about_rules(const std::vector<Reason>& reasons, report::Alone alone)
     text.remove_prefix(text.starts_with(kNodes) ? kNodes.size() : 0);
     out += fmt::format("{}{} {}", out.empty() ? "" : ", ", reason.nodes, text);
   }
-  return fmt::format("{}no node will do: {}",
+  return fmt::format("{}no node will do ({})",
                      alone == report::Alone::Never ? "can never fit: " : "", out);
 }
 

@@ -116,8 +116,8 @@ TEST(ExplainStuck, WhatIsMissingInAnEmptyClusterIsTheReasonForNever) {
                                    "affinity/selector. preemption: 0/2 nodes are available."},
                     {dgx("a", 0), dgx("b", 0)});
   EXPECT_EQ(stuck.code, "NODE_AFFINITY_MISMATCH");
-  EXPECT_EQ(stuck.summary, "can never fit: no node will do: 2 without the labels that its "
-                           "nodeSelector or node affinity asks for");
+  EXPECT_EQ(stuck.summary, "can never fit: no node will do (2 without the labels that its "
+                           "nodeSelector or node affinity asks for)");
   EXPECT_EQ(stuck.message, kNoGpu) << "what this cluster's scheduler said stays";
 }
 
@@ -128,9 +128,9 @@ TEST(ExplainStuck, EveryRuleIsCountedWhenSeveralTakeNodesAway) {
                     "1");
   const auto stuck = explain_stuck(e.pod, e.walk, {Alone::Runs}, {dgx("a", 0)});
   EXPECT_EQ(stuck.code, "TAINT_NOT_TOLERATED");
-  EXPECT_EQ(stuck.summary, "no node will do: 1 with as many pods as they take, 2 without the "
+  EXPECT_EQ(stuck.summary, "no node will do (1 with as many pods as they take, 2 without the "
                            "labels that its nodeSelector or node affinity asks for, 3 with a taint "
-                           "that it does not tolerate");
+                           "that it does not tolerate)");
 }
 
 TEST(ExplainStuck, ANodeThatIsDownIsNoNodeTooSmall) {
