@@ -101,12 +101,15 @@ class Build {
   }
   bool on_key(json::string_view part, std::size_t n, json::error_code&) {
     key_text_.append(part.data(), part.size());
-    // Text without escapes is handed over in place, which tells where it stands.
-    if (part.data() >= text_.data() && part.data() <= text_.data() + text_.size()) {
+    // Text without escapes is handed over in place, which tells where it stands; a key with escapes
+    // is placed at the one before it.
+    const bool in_place = part.data() >= text_.data() && part.data() <= text_.data() + text_.size();
+    if (in_place) {
       last_offset_ = static_cast<std::size_t>(part.data() - text_.data());
       last_offset_ -= last_offset_ > 0 ? 1 : 0;
     }
-    keys_.push_back({.begin = key_text_.size() - n, .size = n, .offset = last_offset_});
+    keys_.push_back(
+        {.begin = key_text_.size() - n, .size = n, .offset = last_offset_, .placed = in_place});
     return true;
   }
   bool on_string_part(json::string_view part, std::size_t, json::error_code&) {
@@ -161,6 +164,7 @@ class Build {
     std::size_t begin;
     std::size_t size;
     std::size_t offset;
+    bool placed;
   };
 
   /// An object or array that has begun: how many values and keys were waiting then.
@@ -201,7 +205,9 @@ class Build {
     for (std::size_t i = first_key; i < keys_.size(); ++i) {
       const auto [it, is_new] = by_name.try_emplace(name_of(keys_[i]), Seen{&keys_[i], &keys_[i]});
       if (!is_new) {
-        dropped_.push_back(it->second.last->offset);
+        if (it->second.last->placed) {
+          dropped_.push_back(it->second.last->offset);
+        }
         it->second.last = &keys_[i];
       }
     }

@@ -22,7 +22,8 @@ struct JsonValue {
   std::size_t end = 0; ///< offset just behind the value and the white space after it
   /// With Duplicates::TakeLast, in the order in which the objects that have them end.
   std::vector<DuplicateKey> duplicates = {};
-  /// Offsets of the keys whose values do not count, ascending.
+  /// Offsets of the keys whose values do not count, ascending; those written with escapes are left
+  /// out.
   std::vector<std::size_t> dropped = {};
 };
 

@@ -49,6 +49,18 @@ TEST(LenientManifests, JsonKeysGivenTwice) {
   EXPECT_EQ(error_of(text), "f.yaml:2:65: key \"name\" is given twice, first at line 2 column 52");
 }
 
+TEST(LenientManifests, KeysWithEscapesAreTheSameKeys) {
+  const auto read = read_manifests_leniently(
+      R"({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"},
+  "spec": {"b": 1, "\u0061": 2, "a": 3}})",
+      "f.json");
+  ASSERT_TRUE(read.has_value()) << berth::to_string(read.error());
+  EXPECT_EQ(to_json(read->manifests[0].object.json().at("spec")), R"({"b":1,"a":3})");
+  ASSERT_EQ(read->duplicates.size(), 1U);
+  EXPECT_EQ(read->duplicates[0].field, "spec.a");
+  EXPECT_EQ(read->manifests[0].locate("spec.b").column, 17) << "not mistaken for the dropped one";
+}
+
 std::vector<std::string> names_in(std::string_view text) {
   const auto manifests = read_manifests(text, "f");
   if (!manifests) {
