@@ -45,9 +45,11 @@ PodState state_of(const model::Pod& pod) {
   if (!pod.spec.scheduling_gates.empty()) {
     return PodState::Gated;
   }
+  // What the gates left behind when they opened says nothing of the scheduler.
   const model::Condition* scheduled = pod.status.condition("PodScheduled");
-  return scheduled != nullptr && scheduled->status == "False" ? PodState::Unschedulable
-                                                              : PodState::Pending;
+  const bool refused = scheduled != nullptr && scheduled->status == "False" &&
+                       scheduled->reason != "SchedulingGated";
+  return refused ? PodState::Unschedulable : PodState::Pending;
 }
 
 // "GPU 2", "GPUs 0-1,4"; the annotation as it is if it is no list of indices.

@@ -216,9 +216,12 @@ Finding about_failed(const model::Pod& pod) {
 
 Finding about_pending(const model::Pod& pod, const cluster::PodWalk& walk, const AloneAnswer& alone,
                       const std::vector<NodeRoom>& nodes) {
-  const model::Condition* scheduled = pod.status.condition("PodScheduled");
   if (walk.state == PodState::Gated) {
     return {"SCHEDULING_GATED", "held by its scheduling gates until somebody removes them"};
+  }
+  const model::Condition* scheduled = pod.status.condition("PodScheduled");
+  if (scheduled != nullptr && scheduled->reason == "SchedulingGated") {
+    scheduled = nullptr; // left behind by gates that are open
   }
   if (!pod.spec.node_name.empty()) {
     const bool known = std::ranges::find(nodes, pod.spec.node_name, &NodeRoom::name) != nodes.end();
