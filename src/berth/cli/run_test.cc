@@ -400,6 +400,18 @@ TEST_F(RunTest, WhatIsPassedOverIsSaid) {
   EXPECT_EQ(json::parse(o.out).at_pointer("/notes/0/severity").as_string(), "warning");
 }
 
+// Two parties keep the status of a quota: the run ends when both agree.
+TEST_F(RunTest, AQuotaOfJobsAndPodsSettles) {
+  const std::string quota = "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: q}\n"
+                            "spec: {hard: {count/jobs.batch: '5', pods: '9'}}\n---\n";
+  const std::string job =
+      "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec: {template: {spec: "
+      "{restartPolicy: Never, containers: [{name: c, image: i}]}}}\n---\n";
+  const Outcome o = berth_run({"-f", write("q.yaml", quota + job), "--until", "1h", "-o", "json"});
+  EXPECT_EQ(o.code, 0) << o.err;
+  EXPECT_EQ(json::parse(o.out).at_pointer("/result/outcome").as_string(), "settled");
+}
+
 TEST_F(RunTest, TheSameObjectTwiceMustBeTheSame) {
   const std::string a = write("a.yaml", pod("p", "1"));
   const std::string b = write("b.yaml", pod("p", "1"));
