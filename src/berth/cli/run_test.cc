@@ -240,6 +240,16 @@ TEST_F(RunTest, AFailedGpuIsDrawnAndNotGivenAgain) {
   EXPECT_THAT(o.out, HasSubstr("GPU 3 unhealthy")) << o.out;
 }
 
+TEST_F(RunTest, APodOnADeadNodeIsNotSaidToRun) {
+  const std::string file = write("p.yaml", pod("p", "8"));
+  const Outcome o = berth_run({"-f", file, "--nodes", "dgx-h100:1", "--default-run-for", "forever",
+                               "--at", "5m:node-down:dgx-h100-1"});
+  EXPECT_THAT(o.out, HasSubstr("default    p     Terminating  dgx-h100-1"));
+  EXPECT_THAT(o.out, HasSubstr("TERMINATING\n  being deleted, but its node dgx-h100-1 does not"));
+  EXPECT_THAT(o.out, HasSubstr("1 pod: 1 terminating\n"));
+  EXPECT_THAT(o.out, HasSubstr("; everything is stuck\n"));
+}
+
 TEST_F(RunTest, RecordWritesTheTimelineAsJsonLines) {
   const std::string file = write("p.yaml", pod("p", "1", kOnce));
   const Outcome o = berth_run({"-f", file, "--record", path("r.jsonl")});

@@ -23,10 +23,16 @@ constexpr std::string_view kStateNames[] = {
     "Running", "Succeeded", "Failed",        "Deleted"};
 
 /// Events that say what a state mark already says.
-constexpr std::array<std::string_view, 9> kSaidByState = {
-    "Scheduled", "FailedScheduling", "Started",
-    "Created",   "Pulled",           "Killing",
-    "Completed", "SandboxCreated",   "TaintManagerEvictionCancelled"};
+constexpr std::array<std::string_view, 10> kSaidByState = {"Scheduled",
+                                                           "FailedScheduling",
+                                                           "Started",
+                                                           "Created",
+                                                           "Pulled",
+                                                           "Killing",
+                                                           "Completed",
+                                                           "SandboxCreated",
+                                                           "TaintManagerEvictionCancelled",
+                                                           "BackoffLimitExceeded"};
 
 PodState state_of(const model::Pod& pod) {
   const std::string& phase = pod.status.phase;

@@ -84,6 +84,7 @@ json::object pod(const PodLine& p) {
       {"name", p.name},
       {"phase", p.phase},
       {"reason", p.reason},
+      {"terminating", p.terminating},
       {"owner", p.owner},
       {"gang", p.gang},
       {"node", p.node},

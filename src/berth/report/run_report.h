@@ -75,8 +75,9 @@ struct PodLine {
   std::string phase; ///< Pending, Running, Succeeded, Failed, Deleted; Bound pods without status
                      ///< are Pending
   std::string reason;
-  std::string owner; ///< "Job/NAME"; "" for a bare pod
-  std::string gang;  ///< PodGroup's name, same namespace
+  bool terminating = false; ///< being deleted, and not gone yet
+  std::string owner;        ///< "Job/NAME"; "" for a bare pod
+  std::string gang;         ///< PodGroup's name, same namespace
   std::string node;
   std::int64_t gpu_request = 0;
   std::vector<int> gpus; ///< indices on the node, ascending
@@ -154,7 +155,7 @@ enum class Alone {
 };
 std::string_view to_string(Alone alone);
 
-/// A pod that is not running and has not succeeded.
+/// A pod that is not running and has not succeeded, or that is being deleted and does not go.
 struct StuckPod {
   std::string ns;
   std::string name;

@@ -33,6 +33,15 @@ std::string heading(std::string_view title, std::string_view note, const Painter
   return fmt::format("\n{}{}{}\n", paint(Tone::Strong, title), note.empty() ? "" : "  ", note);
 }
 
+// As kubectl shows it: a pod on its way out is Terminating, whatever its phase.
+std::string_view shown_phase(const PodLine& pod) {
+  return pod.terminating ? std::string_view("Terminating") : std::string_view(pod.phase);
+}
+
+std::int64_t count_shown(const RunReport& report, std::string_view phase) {
+  return std::ranges::count(report.pods, phase, shown_phase);
+}
+
 std::string gpus_of(const PodLine& pod) {
   if (!pod.gpus.empty()) {
     return format_ranges(pod.gpus);
@@ -72,7 +81,7 @@ std::string pods_section(const RunReport& report, const TableStyle& style) {
     const bool bandwidth = pod.all_reduce_mbps > 0;
     std::vector<Cell> row = {pod.ns,
                              pod.name,
-                             Cell(pod.phase, tone_of_phase(pod.phase)),
+                             Cell(std::string(shown_phase(pod)), tone_of_phase(shown_phase(pod))),
                              pod.node,
                              gpus_of(pod),
                              bandwidth ? format_bandwidth(pod.all_reduce_mbps) : "",
@@ -264,8 +273,8 @@ std::string stuck_section(const RunReport& report, const TableStyle& style) {
 // Only what there is: a cluster without services does not "run on".
 std::string settled_text(const RunReport& report) {
   const auto pods = static_cast<std::int64_t>(report.pods.size());
-  const std::int64_t running = count_phase(report, "Running");
-  const std::int64_t stuck = count_phase(report, "Pending");
+  const std::int64_t running = count_shown(report, "Running");
+  const std::int64_t stuck = count_shown(report, "Pending") + count_shown(report, "Terminating");
   std::vector<std::string_view> states;
   if (pods > running + stuck) {
     states.emplace_back("is done");
@@ -298,18 +307,19 @@ std::string why_it_ended(const RunReport& report) {
 }
 
 std::string summary_section(const RunReport& report, const TableStyle& style) {
+  const auto never = std::ranges::count(report.stuck, Alone::Never, &StuckPod::alone);
   std::string phases;
-  for (const std::string_view phase : {"Running", "Succeeded", "Pending", "Failed", "Deleted"}) {
-    if (const std::int64_t n = count_phase(report, phase); n > 0) {
+  for (const std::string_view phase :
+       {"Running", "Succeeded", "Pending", "Terminating", "Failed", "Deleted"}) {
+    if (const std::int64_t n = count_shown(report, phase); n > 0) {
       std::string word(phase);
       word[0] = static_cast<char>(word[0] - 'A' + 'a');
       phases += fmt::format("{}{} {}", phases.empty() ? "" : ", ", n,
                             style.paint(tone_of_phase(phase), word));
+      if (phase == "Pending" && never > 0) {
+        phases += fmt::format(" ({} can never fit here)", never);
+      }
     }
-  }
-  const auto never = std::ranges::count(report.stuck, Alone::Never, &StuckPod::alone);
-  if (never > 0) {
-    phases += fmt::format(" ({} can never fit here)", never);
   }
   std::string out = fmt::format("\n{}{}{}\n", counted(report.pods.size(), "pod"),
                                 phases.empty() ? "" : ": ", phases);

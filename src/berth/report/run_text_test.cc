@@ -89,6 +89,19 @@ TEST(RunText, RestartsGetAColumnWhenThereWereSome) {
   EXPECT_NE(text.find("       -         -\n"), std::string::npos) << text;
 }
 
+TEST(RunText, APodThatDoesNotGoIsTerminatingAndStuck) {
+  RunReport r;
+  PodLine& pod = r.pods.emplace_back();
+  pod.ns = "ml";
+  pod.name = "ghost";
+  pod.phase = "Running";
+  pod.terminating = true;
+  const std::string text = render_run(r, {});
+  EXPECT_NE(text.find("ml         ghost  Terminating"), std::string::npos) << text;
+  EXPECT_NE(text.find("1 pod: 1 terminating\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("; everything is stuck\n"), std::string::npos) << text;
+}
+
 struct End {
   const char* name;
   std::vector<std::string> phases;

@@ -144,6 +144,11 @@ std::int64_t restarts_of(const api::Object& pod) {
   return sum;
 }
 
+bool is_terminating(const cluster::PodWalk& walk) {
+  return walk.last.meta().deletion_timestamp && walk.state != PodState::Deleted &&
+         walk.state != PodState::Succeeded && walk.state != PodState::Failed;
+}
+
 report::PodLine pod_line(const cluster::PodWalk& walk, const model::Pod& pod,
                          const RunFacts& facts) {
   report::PodLine line;
@@ -151,6 +156,7 @@ report::PodLine pod_line(const cluster::PodWalk& walk, const model::Pod& pod,
   line.name = walk.key.name;
   line.phase = phase_of(walk.state);
   line.reason = pod.status.reason;
+  line.terminating = is_terminating(walk);
   if (const api::OwnerReference* owner = pod.meta.controller()) {
     line.owner = fmt::format("{}/{}", owner->kind, owner->name);
   }
@@ -231,8 +237,11 @@ std::vector<NodeRoom> rooms(const RunFacts& facts, const report::GpuMap& at_end)
     if (!node || !history.changes.back().present) {
       continue;
     }
-    NodeRoom room{.name = name, .allocatable = (*node)->allocatable, .gpus_free = 0};
-    const bool open = history.changes.back().ready && !(*node)->unschedulable;
+    NodeRoom room{.name = name,
+                  .allocatable = (*node)->allocatable,
+                  .ready = history.changes.back().ready,
+                  .gpus_free = 0};
+    const bool open = room.ready && !(*node)->unschedulable;
     const auto row = std::ranges::find(at_end.nodes, name, &report::NodeMap::node);
     if (open && row != at_end.nodes.end()) {
       room.gpus_free =
@@ -264,7 +273,7 @@ std::vector<report::StuckPod> stuck_pods(const RunFacts& facts, const Walks& wal
   std::vector<report::StuckPod> out;
   for (const auto& walk : walks) {
     const auto pod = model::pod_view(walk->last);
-    if (!is_stuck(walk->state) || !pod) {
+    if ((!is_stuck(walk->state) && !is_terminating(*walk)) || !pod) {
       continue;
     }
     const auto answer = alone.find(walk->key.to_string());
@@ -418,6 +427,9 @@ int exit_code_of(const report::RunReport& report, bool with_exit_code) {
   }
   bool never = false;
   for (const report::StuckPod& pod : report.stuck) {
+    if (pod.code == "TERMINATING") {
+      continue; // it is to go, not to run
+    }
     if (pod.phase == "Failed") {
       const auto line = std::ranges::find_if(report.pods, [&](const report::PodLine& p) {
         return p.ns == pod.ns && p.name == pod.name;

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "berth/api/json.h"
 #include "berth/model/requests.h"
 
 namespace berth::cli {
@@ -197,7 +198,47 @@ Finding about_message(const model::Pod& pod, std::string_view message, report::A
           reasons.empty() ? "the scheduler refuses it" : about_rules(reasons, alone)};
 }
 
-Finding about_failed(const model::Pod& pod) {
+// "container trainer ended with exit code 3"; the first one that did not end well.
+std::string failed_container(const api::Object& pod) {
+  if (!pod) {
+    return "";
+  }
+  for (const char* list : {"status.initContainerStatuses", "status.containerStatuses"}) {
+    const api::json::value* statuses = api::find_path(pod.json(), list);
+    if (statuses == nullptr || !statuses->is_array()) {
+      continue;
+    }
+    for (const api::json::value& status : statuses->as_array()) {
+      const api::json::value* code = api::find_path(status, "state.terminated.exitCode");
+      boost::system::error_code ignored;
+      const auto number =
+          code != nullptr && code->is_number() ? code->to_number<std::int64_t>(ignored) : 0;
+      if (number != 0) {
+        return fmt::format("container {} ended with exit code {}", api::string_at(status, "name"),
+                           number);
+      }
+    }
+  }
+  return "";
+}
+
+// Why a pod that is to go is still there.
+Finding about_terminating(const model::Pod& pod, const std::vector<NodeRoom>& nodes) {
+  const auto node = std::ranges::find(nodes, pod.spec.node_name, &NodeRoom::name);
+  if (node == nodes.end() || !node->ready) {
+    return {
+        "TERMINATING",
+        fmt::format("being deleted, but its node {} does not say that its containers have ended",
+                    pod.spec.node_name)};
+  }
+  if (!pod.meta.finalizers.empty()) {
+    return {"TERMINATING",
+            fmt::format("being deleted, held by the finalizer {}", pod.meta.finalizers.front())};
+  }
+  return {"TERMINATING", "being deleted, its containers are still ending"};
+}
+
+Finding about_failed(const model::Pod& pod, const api::Object& object) {
   const std::string& reason = pod.status.reason;
   static constexpr std::array kRefusals = {
       "UnexpectedAdmissionError", "OutOfcpu",     "OutOfmemory",           "OutOfpods",
@@ -211,7 +252,8 @@ Finding about_failed(const model::Pod& pod) {
   if (reason == "DeadlineExceeded") {
     return {"DEADLINE_EXCEEDED", "it ran into its activeDeadlineSeconds"};
   }
-  return {"CONTAINER_FAILED", "a container ended with an error"};
+  const std::string which = failed_container(object);
+  return {"CONTAINER_FAILED", which.empty() ? "a container ended with an error" : which};
 }
 
 Finding about_pending(const model::Pod& pod, const cluster::PodWalk& walk, const AloneAnswer& alone,
@@ -294,14 +336,19 @@ std::vector<Reason> parse_failed_scheduling(std::string_view message) {
 report::StuckPod explain_stuck(const model::Pod& pod, const cluster::PodWalk& walk,
                                const AloneAnswer& alone, const std::vector<NodeRoom>& nodes) {
   const bool failed = walk.state == PodState::Failed;
-  Finding finding = failed ? about_failed(pod) : about_pending(pod, walk, alone, nodes);
+  const bool terminating = !failed && pod.meta.deletion_timestamp.has_value();
+  Finding finding = failed        ? about_failed(pod, walk.last)
+                    : terminating ? about_terminating(pod, nodes)
+                                  : about_pending(pod, walk, alone, nodes);
   return {.ns = walk.key.ns,
           .name = walk.key.name,
-          .phase = failed ? "Failed" : "Pending",
+          .phase = failed                            ? "Failed"
+                   : walk.state == PodState::Running ? "Running"
+                                                     : "Pending",
           .code = std::move(finding.code),
           .summary = std::move(finding.summary),
-          .message = message_of(pod),
-          .asks = failed ? "" : asks_of(pod),
+          .message = terminating ? "" : message_of(pod),
+          .asks = failed || terminating ? "" : asks_of(pod),
           .alone = alone.alone,
           .waiting = {}};
 }

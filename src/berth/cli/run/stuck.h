@@ -17,6 +17,7 @@ namespace berth::cli {
 struct NodeRoom {
   std::string name;
   model::ResourceList allocatable;
+  bool ready = true;
   std::int64_t gpus_free = 0; ///< none on a node that is not ready or cordoned
 };
 
@@ -32,9 +33,9 @@ struct Reason {
 /// ...", in order; none for any other message.
 std::vector<Reason> parse_failed_scheduling(std::string_view message);
 
-/// The pod must be neither running nor succeeded. What an empty cluster says decides between
-/// "never" and "not now", and a pod that never fits is explained by what it lacks there, not by
-/// what others hold.
+/// The pod must be neither running nor succeeded, or being deleted. What an empty cluster says
+/// decides between "never" and "not now", and a pod that never fits is explained by what it lacks
+/// there, not by what others hold.
 report::StuckPod explain_stuck(const model::Pod& pod, const cluster::PodWalk& walk,
                                const AloneAnswer& alone, const std::vector<NodeRoom>& nodes);
 

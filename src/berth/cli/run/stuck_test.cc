@@ -222,6 +222,41 @@ TEST(ExplainStuck, FailedPodsKeepTheirReason) {
   EXPECT_EQ(explain_stuck(e.pod, e.walk, {Alone::Unknown}, {}).code, "CONTAINER_FAILED");
 }
 
+TEST(ExplainStuck, AFailedContainerIsNamed) {
+  Example e = unschedulable("", "");
+  e.walk.state = PodState::Failed;
+  e.pod.status.phase = "Failed";
+  e.walk.last =
+      *api::Object::parse(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"status":{
+        "initContainerStatuses":[{"name":"prepare","state":{"terminated":{"exitCode":0}}}],
+        "containerStatuses":[{"name":"proxy","state":{"running":{}}},
+                             {"name":"trainer","state":{"terminated":{"exitCode":137}}}]}})");
+  EXPECT_EQ(explain_stuck(e.pod, e.walk, {}, {}).summary,
+            "container trainer ended with exit code 137");
+}
+
+TEST(ExplainStuck, WhatIsBeingDeletedAndDoesNotGo) {
+  Example e = unschedulable("", "8");
+  e.walk.state = PodState::Running;
+  e.pod.spec.node_name = "a";
+  e.pod.meta.deletion_timestamp = TimePoint::from_unix_seconds(1);
+  NodeRoom node = dgx("a", 0);
+  node.ready = false;
+  auto stuck = explain_stuck(e.pod, e.walk, {}, {node});
+  EXPECT_EQ(stuck.code, "TERMINATING");
+  EXPECT_EQ(stuck.phase, "Running");
+  EXPECT_EQ(stuck.summary,
+            "being deleted, but its node a does not say that its containers have ended");
+  EXPECT_EQ(explain_stuck(e.pod, e.walk, {}, {}).summary, stuck.summary)
+      << "nor does one that is gone";
+  node.ready = true;
+  EXPECT_EQ(explain_stuck(e.pod, e.walk, {}, {node}).summary,
+            "being deleted, its containers are still ending");
+  e.pod.meta.finalizers = {"example.com/keep"};
+  EXPECT_EQ(explain_stuck(e.pod, e.walk, {}, {node}).summary,
+            "being deleted, held by the finalizer example.com/keep");
+}
+
 TEST(ExplainStuck, AGangThatWaitsSaysSo) {
   Example e = unschedulable("waiting for the other members", "8");
   e.pod.meta.labels[std::string(model::kPodGroupLabel)] = "g";
