@@ -279,7 +279,7 @@ std::vector<report::StuckPod> stuck_pods(const RunFacts& facts, const Walks& wal
     const auto answer = alone.find(walk->key.to_string());
     report::StuckPod stuck =
         explain_stuck(**pod, *walk, answer == alone.end() ? AloneAnswer() : answer->second, nodes);
-    if (stuck.code == "OTHER_SCHEDULER") {
+    if (stuck.code == "OTHER_SCHEDULER" || stuck.code == "GANG_INCOMPLETE") {
       stuck.alone = report::Alone::Unknown;
     }
     if (walk->state == PodState::Bound || walk->state == PodState::ContainerCreating) {

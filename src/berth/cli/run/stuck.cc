@@ -161,6 +161,52 @@ std::string about_rules(const std::vector<Reason>& reasons, report::Alone alone)
                      alone == report::Alone::Never ? "can never fit: " : "", out);
 }
 
+// A gang that has not all its pods yet, or no PodGroup; nullopt: that is not what is missing.
+std::optional<Finding> about_incomplete_gang(std::string_view gang, std::string_view message) {
+  if (gang.empty()) {
+    return std::nullopt;
+  }
+  if (message.find("PodGroup not found") != std::string_view::npos) {
+    return Finding{"GANG_INCOMPLETE",
+                   fmt::format("the PodGroup {} that it names is not there", gang)};
+  }
+  const auto number_after = [&](std::string_view words) -> std::optional<std::int64_t> {
+    const std::size_t at = message.find(words);
+    std::int64_t number = 0;
+    if (at == std::string_view::npos) {
+      return std::nullopt;
+    }
+    const char* from = message.data() + at + words.size();
+    const auto read = std::from_chars(from, message.data() + message.size(), number);
+    return read.ec == std::errc() ? std::optional(number) : std::nullopt;
+  };
+  const auto have = number_after("current pods number: ");
+  const auto need = number_after("minMember of group: ");
+  if (!have || !need) {
+    return std::nullopt;
+  }
+  return Finding{"GANG_INCOMPLETE", fmt::format("its gang {} has {} of the {} pods that it needs",
+                                                gang, *have, *need)};
+}
+
+// What one member lacks is what the gang lacks as a whole, unless that member could never run.
+Finding for_gang(Finding finding, std::string_view gang, report::Alone alone) {
+  const bool of_one_pod = finding.code != "GPU_INSUFFICIENT" && finding.code != "GPU_FRAGMENTED" &&
+                          finding.code != "GPU_BUSY" && finding.code != "RESOURCE_INSUFFICIENT" &&
+                          finding.code != "RESOURCE_BUSY";
+  if (gang.empty() || of_one_pod) {
+    return finding;
+  }
+  if (alone == report::Alone::Never) {
+    return {"GANG_WAITING",
+            fmt::format("can never fit: the pods of its gang {} do not fit together, "
+                        "even in an empty cluster",
+                        gang)};
+  }
+  return {"GANG_WAITING",
+          fmt::format("waits for others: its gang {} does not fit as a whole now", gang)};
+}
+
 // What decides: devices before cpu and memory before rules about nodes, because only nodes that
 // passed the rules are asked for room.
 Finding about_message(const model::Pod& pod, std::string_view message, report::Alone alone,
@@ -179,10 +225,14 @@ Finding about_message(const model::Pod& pod, std::string_view message, report::A
     };
     return rank(a) < rank(b);
   });
+  if (auto incomplete = about_incomplete_gang(pod.pod_group(), message)) {
+    return *std::move(incomplete);
+  }
   if (!short_of.empty()) {
-    return short_of[0] == model::kGpuResource
-               ? about_gpus(model::gpu_request(pod.spec), alone, nodes)
-               : about_resource(short_of[0], wanted, alone, nodes);
+    return for_gang(short_of[0] == model::kGpuResource
+                        ? about_gpus(model::gpu_request(pod.spec), alone, nodes)
+                        : about_resource(short_of[0], wanted, alone, nodes),
+                    pod.pod_group(), alone);
   }
   for (const Phrase& phrase : kPhrases) {
     if (std::ranges::any_of(reasons,
@@ -251,6 +301,13 @@ Finding about_failed(const model::Pod& pod, const api::Object& object) {
   }
   if (reason == "DeadlineExceeded") {
     return {"DEADLINE_EXCEEDED", "it ran into its activeDeadlineSeconds"};
+  }
+  const model::Condition* disrupted = pod.status.condition("DisruptionTarget");
+  if (disrupted != nullptr && disrupted->status == "True") {
+    return {"EVICTED",
+            disrupted->reason == "DeletionByPodGC"
+                ? fmt::format("given up, for its node {} is not there", pod.spec.node_name)
+                : fmt::format("evicted: {}", disrupted->message)};
   }
   const std::string which = failed_container(object);
   return {"CONTAINER_FAILED", which.empty() ? "a container ended with an error" : which};

@@ -222,6 +222,53 @@ TEST(ExplainStuck, FailedPodsKeepTheirReason) {
   EXPECT_EQ(explain_stuck(e.pod, e.walk, {Alone::Unknown}, {}).code, "CONTAINER_FAILED");
 }
 
+TEST(ExplainStuck, AGangIsShortOfPodsOrOfRoom) {
+  const auto member = [](std::string message) {
+    Example e = unschedulable(std::move(message), "8");
+    e.pod.meta.labels[std::string(model::kPodGroupLabel)] = "g";
+    return e;
+  };
+  const auto explain = [&](const std::string& message, AloneAnswer alone) {
+    const Example e = member(message);
+    const auto stuck = explain_stuck(e.pod, e.walk, alone, {dgx("a", 8)});
+    return stuck.code + ": " + stuck.summary;
+  };
+  EXPECT_EQ(explain("0/1 nodes are available: pre-filter pod g-0 cannot find enough sibling pods, "
+                    "current pods number: 2, minMember of group: 3.",
+                    {Alone::Never}),
+            "GANG_INCOMPLETE: its gang g has 2 of the 3 pods that it needs");
+  EXPECT_EQ(explain("0/1 nodes are available: PodGroup not found.", {Alone::Never}),
+            "GANG_INCOMPLETE: the PodGroup g that it names is not there");
+  EXPECT_EQ(explain(kNoGpu, {Alone::Never}),
+            "GANG_WAITING: can never fit: the pods of its gang g do not fit together, even in an "
+            "empty cluster")
+      << "one of them would";
+  EXPECT_EQ(explain(kNoGpu, {Alone::Runs}),
+            "GANG_WAITING: waits for others: its gang g does not fit as a whole now");
+  Example wide = member(kNoGpu);
+  wide.pod.spec.containers[0].resources.requests["nvidia.com/gpu"] = quantity("16");
+  wide.pod.spec.containers[0].resources.limits["nvidia.com/gpu"] = quantity("16");
+  EXPECT_EQ(explain_stuck(wide.pod, wide.walk, {Alone::Never}, {dgx("a", 8)}).code,
+            "GPU_EXCEEDS_NODE");
+}
+
+TEST(ExplainStuck, ADisruptedPodSaysByWhat) {
+  Example e = unschedulable("", "");
+  e.walk.state = PodState::Failed;
+  e.pod.status.phase = "Failed";
+  e.pod.spec.node_name = "nowhere";
+  e.pod.status.conditions = {{.type = "DisruptionTarget",
+                              .status = "True",
+                              .reason = "DeletionByPodGC",
+                              .message = "PodGC: node no longer exists"}};
+  EXPECT_EQ(explain_stuck(e.pod, e.walk, {}, {}).summary,
+            "given up, for its node nowhere is not there");
+  e.pod.status.conditions[0].reason = "PreemptionByScheduler";
+  e.pod.status.conditions[0].message = "default-scheduler: preempting";
+  EXPECT_EQ(explain_stuck(e.pod, e.walk, {}, {}).summary, "evicted: default-scheduler: preempting");
+  EXPECT_EQ(explain_stuck(e.pod, e.walk, {}, {}).code, "EVICTED");
+}
+
 TEST(ExplainStuck, AFailedContainerIsNamed) {
   Example e = unschedulable("", "");
   e.walk.state = PodState::Failed;
