@@ -330,8 +330,9 @@ std::string summary_section(const RunReport& report, const TableStyle& style) {
     out += fmt::format("{} of {} GPUs held at most, {} % over the run\n", report.busiest.held(),
                        total, percent);
   }
-  return out +
-         fmt::format("{} simulated; {}\n", format_brief(report.elapsed), why_it_ended(report));
+  return out + fmt::format("{} {}; {}\n", format_brief(report.elapsed),
+                           report.cluster.speed == "real" ? "of real time" : "simulated",
+                           why_it_ended(report));
 }
 
 } // namespace

@@ -64,6 +64,13 @@ TEST(RunText, SectionsWithoutContentAreLeftOut) {
   EXPECT_EQ(render_run(r, {}), "\n0 pods\n0s simulated; the time limit is reached\n");
 }
 
+TEST(RunText, RealTimeIsNotCalledSimulated) {
+  RunReport r = example();
+  r.cluster.speed = "real";
+  EXPECT_TRUE(render_run(r, {}).ends_with("1m40s of real time; everything is done or is stuck\n"))
+      << render_run(r, {});
+}
+
 TEST(RunText, TheEndIsDrawnWhenItDiffersAndHoldsGpus) {
   RunReport r = example();
   r.at_end = two_nodes(Duration::seconds(100), "ml/other");
