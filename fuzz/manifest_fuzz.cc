@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "berth/api/manifest.h"
 #include "berth/base/assert.h"
@@ -19,12 +20,31 @@ template <class T> void check(const berth::api::Manifest& manifest, const berth:
   }
 }
 
+// The lenient reader differs from the strict one in keys given twice alone, and has their places.
+void check_lenient(std::string_view text,
+                   const berth::Result<std::vector<berth::api::Manifest>>& strict) {
+  const auto lenient = berth::api::read_manifests_leniently(text, "fuzz");
+  BERTH_ASSERT(lenient.has_value() || !strict.has_value(),
+               "the lenient reader is the stricter one");
+  if (!lenient) {
+    return;
+  }
+  BERTH_ASSERT(strict.has_value() || !lenient->duplicates.empty(), to_string(strict.error()));
+  for (const berth::api::DuplicateKey& key : lenient->duplicates) {
+    BERTH_ASSERT(key.line > 0 && key.first_line > 0 && !key.field.empty(), key.field);
+    BERTH_ASSERT(key.line > key.first_line ||
+                     (key.line == key.first_line && key.column >= key.first_column),
+                 key.field);
+  }
+}
+
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace berth;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto manifests = api::read_manifests(text, "fuzz");
+  check_lenient(text, manifests);
   if (!manifests) {
     BERTH_ASSERT(manifests.error().where && manifests.error().where->line > 0,
                  to_string(manifests.error()));

@@ -1,6 +1,7 @@
 #include "berth/api/json_positions.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 
 namespace berth::api {
@@ -8,8 +9,8 @@ namespace {
 
 class Scanner {
  public:
-  Scanner(std::string_view text, LineColumn start)
-      : text_(text), line_(start.line), column_(start.column) {}
+  Scanner(std::string_view text, LineColumn start, std::span<const std::size_t> dropped)
+      : text_(text), line_(start.line), column_(start.column), dropped_(dropped) {}
 
   PositionMap run() {
     value({});
@@ -46,7 +47,11 @@ class Scanner {
       const PositionMap::Pointer member = pointer.member(plain ? key : unescaped(key));
       skip_blanks();
       ++at_; // the colon
+      const std::size_t before = positions_.size();
       value(member);
+      if (std::ranges::binary_search(dropped_, from)) {
+        positions_.forget(std::array{PositionMap::Range{before, positions_.size()}});
+      }
       skip_blanks();
       at_ += peek() == ',' ? 1 : 0;
     }
@@ -109,13 +114,15 @@ class Scanner {
   int column_;
   std::size_t counted_ = 0; ///< column_ is that of this offset
   std::string key_;
+  std::span<const std::size_t> dropped_;
   PositionMap positions_;
 };
 
 } // namespace
 
-PositionMap json_positions(std::string_view text, LineColumn start) {
-  return Scanner(text, start).run();
+PositionMap json_positions(std::string_view text, LineColumn start,
+                           std::span<const std::size_t> dropped) {
+  return Scanner(text, start, dropped).run();
 }
 
 } // namespace berth::api

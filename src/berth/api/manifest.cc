@@ -1,6 +1,7 @@
 #include "berth/api/manifest.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,6 +18,7 @@ constexpr int kMaxListDepth = 8;
 struct Document {
   json::value value;
   std::shared_ptr<const PositionMap> positions;
+  std::vector<DuplicateKey> duplicates;
 };
 
 std::string escaped(std::string_view token) {
@@ -32,54 +34,62 @@ std::size_t skip_blanks(std::string_view text, std::size_t from) {
 }
 
 /// One JSON value after another, as `kubectl get -o json` and concatenations of it have them.
-Result<std::vector<Document>> read_json_stream(std::string_view text, std::string_view file) {
+Result<std::vector<Document>> read_json_stream(std::string_view text, std::string_view file,
+                                               Duplicates duplicates) {
   std::vector<Document> out;
   LineColumn start;
   std::size_t counted = 0;
   for (std::size_t at = skip_blanks(text, 0); at < text.size();) {
-    BERTH_TRY(JsonValue read, read_json_value(text, at, file, {}));
+    BERTH_TRY(JsonValue read, read_json_value(text, at, file, {}, duplicates));
     const LineColumn step = line_column(text.substr(counted), at - counted);
     start = {.line = start.line + step.line - 1,
              .column = step.line > 1 ? step.column : start.column + step.column - 1};
     counted = at;
     // Anything but an object will be refused: where it starts is enough.
     const std::size_t size = read.value.is_object() ? read.end - at : 1;
-    auto positions =
-        std::make_shared<const PositionMap>(json_positions(text.substr(at, size), start));
-    out.push_back({.value = std::move(read.value), .positions = std::move(positions)});
+    for (std::size_t& offset : read.dropped) {
+      offset -= at;
+    }
+    auto positions = std::make_shared<const PositionMap>(
+        json_positions(text.substr(at, size), start, read.dropped));
+    out.push_back({.value = std::move(read.value),
+                   .positions = std::move(positions),
+                   .duplicates = std::move(read.duplicates)});
     at = skip_blanks(text, read.end);
   }
   return out;
 }
 
-Result<std::vector<Document>> read_yaml_stream(std::string_view text, std::string_view file) {
-  BERTH_TRY(std::vector<YamlDocument> documents, parse_yaml(text, file));
+Result<std::vector<Document>> read_yaml_stream(std::string_view text, std::string_view file,
+                                               Duplicates duplicates) {
+  BERTH_TRY(std::vector<YamlDocument> documents, parse_yaml(text, file, duplicates));
   std::vector<Document> out;
   out.reserve(documents.size());
   for (YamlDocument& document : documents) {
-    out.push_back(
-        {.value = std::move(document.value),
-         .positions = std::make_shared<const PositionMap>(std::move(document.positions))});
+    out.push_back({.value = std::move(document.value),
+                   .positions = std::make_shared<const PositionMap>(std::move(document.positions)),
+                   .duplicates = std::move(document.duplicates)});
   }
   return out;
 }
 
 /// JSON is YAML too, but its own reader is ten times as fast. What it refuses may still be YAML in
 /// braces: worth a second reading if it looks like it, or is small.
-Result<std::vector<Document>> read_documents(std::string_view text, std::string_view file) {
+Result<std::vector<Document>> read_documents(std::string_view text, std::string_view file,
+                                             Duplicates duplicates) {
   constexpr std::size_t kSmall = 1UL << 20U;
   const std::size_t start = skip_blanks(text, 0);
   const bool braces = start < text.size() && (text[start] == '{' || text[start] == '[');
   if (!braces) {
-    return read_yaml_stream(text, file);
+    return read_yaml_stream(text, file, duplicates);
   }
   const std::size_t inside = skip_blanks(text, start + 1);
   const bool quoted_key = inside < text.size() && text[inside] == '"';
-  auto as_json = read_json_stream(text, file);
+  auto as_json = read_json_stream(text, file, duplicates);
   if (as_json || (text.size() > kSmall && (quoted_key || text[start] == '['))) {
     return as_json;
   }
-  auto as_yaml = read_yaml_stream(text, file);
+  auto as_yaml = read_yaml_stream(text, file, duplicates);
   return as_yaml || !quoted_key ? std::move(as_yaml) : std::move(as_json);
 }
 
@@ -169,6 +179,26 @@ class Reader {
   std::vector<Manifest> out_;
 };
 
+Result<LenientManifests> read(std::string_view text, std::string_view file, Duplicates duplicates) {
+  // UTF-16 has zero bytes too, and says so at its start; libyaml reads it.
+  const bool utf16 = text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF");
+  if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos && !utf16) {
+    const LineColumn at = line_column(text, zero);
+    return fail_at({.file = std::string(file), .line = at.line, .column = at.column, .field = {}},
+                   "binary data where yaml or json was expected");
+  }
+  BERTH_TRY(std::vector<Document> documents, read_documents(text, file, duplicates));
+  LenientManifests out;
+  Reader reader(file);
+  for (Document& document : documents) {
+    reader.begin();
+    BERTH_CHECK(reader.add(std::move(document.value), document.positions, "", 0));
+    std::ranges::move(document.duplicates, std::back_inserter(out.duplicates));
+  }
+  out.manifests = reader.take();
+  return out;
+}
+
 } // namespace
 
 Where Manifest::locate(std::string_view field_path) const {
@@ -185,20 +215,12 @@ Error Manifest::locate(Error error) const {
 }
 
 Result<std::vector<Manifest>> read_manifests(std::string_view text, std::string_view file) {
-  // UTF-16 has zero bytes too, and says so at its start; libyaml reads it.
-  const bool utf16 = text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF");
-  if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos && !utf16) {
-    const LineColumn at = line_column(text, zero);
-    return fail_at({.file = std::string(file), .line = at.line, .column = at.column, .field = {}},
-                   "binary data where yaml or json was expected");
-  }
-  BERTH_TRY(std::vector<Document> documents, read_documents(text, file));
-  Reader reader(file);
-  for (Document& document : documents) {
-    reader.begin();
-    BERTH_CHECK(reader.add(std::move(document.value), document.positions, "", 0));
-  }
-  return reader.take();
+  BERTH_TRY(LenientManifests strict, read(text, file, Duplicates::Refuse));
+  return std::move(strict.manifests);
+}
+
+Result<LenientManifests> read_manifests_leniently(std::string_view text, std::string_view file) {
+  return read(text, file, Duplicates::TakeLast);
 }
 
 std::string pointer_of(std::string_view field_path) {

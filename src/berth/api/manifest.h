@@ -33,6 +33,15 @@ struct Manifest {
 /// Errors name file, line, column and field path; nothing is returned on error. Memory: O(text).
 Result<std::vector<Manifest>> read_manifests(std::string_view text, std::string_view file);
 
+struct LenientManifests {
+  std::vector<Manifest> manifests;
+  /// Keys given twice, of which the last was taken; places in the file, paths in the document.
+  std::vector<DuplicateKey> duplicates;
+};
+
+/// The same, as kubectl reads: of a key given twice the last one counts.
+Result<LenientManifests> read_manifests_leniently(std::string_view text, std::string_view file);
+
 /// Reads a file, a directory (its *.yaml, *.yml, *.json, by name, not below) or "-" for standard
 /// input. Limits: 64 MiB a file. Error NotFound names the path.
 Result<std::vector<Manifest>> read_manifest_path(const std::string& path);

@@ -30,6 +30,37 @@ std::string error_of(std::string_view text, std::string_view file = "f.yaml") {
   return manifests ? "no error" : berth::to_string(manifests.error());
 }
 
+TEST(LenientManifests, JsonKeysGivenTwice) {
+  const std::string text = R"({"apiVersion": "v1", "kind": "List", "items": [
+  {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "name": "b"},
+   "spec": {"x": {"y": 1}, "z": 2, "x": 3, "x": {"y": 4}}}
+]}
+{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "c"}, "spec": {"q": 1, "q": 2}})";
+  const auto read = read_manifests_leniently(text, "f.json");
+  ASSERT_TRUE(read.has_value()) << berth::to_string(read.error());
+  ASSERT_EQ(read->manifests.size(), 2U);
+  EXPECT_EQ(read->manifests[0].object.meta().name, "b");
+  EXPECT_EQ(to_json(read->manifests[0].object.json().at("spec")), R"({"x":{"y":4},"z":2})");
+  EXPECT_THAT(read->duplicates, ElementsAre(DuplicateKey{"items[0].metadata.name", 2, 65, 2, 52},
+                                            DuplicateKey{"items[0].spec.x", 3, 44, 3, 13},
+                                            DuplicateKey{"spec.q", 5, 81, 5, 73}));
+  EXPECT_EQ(read->manifests[0].locate("spec.x.y").column, 55) << "the one that counts";
+  EXPECT_EQ(read->manifests[0].locate("spec.z").column, 33);
+  EXPECT_EQ(error_of(text), "f.yaml:2:65: key \"name\" is given twice, first at line 2 column 52");
+}
+
+TEST(LenientManifests, KeysWithEscapesAreTheSameKeys) {
+  const auto read = read_manifests_leniently(
+      R"({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"},
+  "spec": {"b": 1, "\u0061": 2, "a": 3}})",
+      "f.json");
+  ASSERT_TRUE(read.has_value()) << berth::to_string(read.error());
+  EXPECT_EQ(to_json(read->manifests[0].object.json().at("spec")), R"({"b":1,"a":3})");
+  ASSERT_EQ(read->duplicates.size(), 1U);
+  EXPECT_EQ(read->duplicates[0].field, "spec.a");
+  EXPECT_EQ(read->manifests[0].locate("spec.b").column, 17) << "not mistaken for the dropped one";
+}
+
 std::vector<std::string> names_in(std::string_view text) {
   const auto manifests = read_manifests(text, "f");
   if (!manifests) {

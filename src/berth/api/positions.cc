@@ -50,6 +50,23 @@ Position PositionMap::find(std::string_view pointer) const {
   }
 }
 
+void PositionMap::forget(std::span<const Range> ranges) {
+  if (ranges.empty()) {
+    return;
+  }
+  std::size_t kept = ranges.front().from;
+  std::size_t next = 0;
+  for (std::size_t i = kept; i < entries_.size(); ++i) {
+    while (next < ranges.size() && i >= ranges[next].to) {
+      ++next;
+    }
+    if (next == ranges.size() || i < ranges[next].from) {
+      entries_[kept++] = entries_[i];
+    }
+  }
+  entries_.resize(kept);
+}
+
 Position PositionMap::find_next(Pointer pointer, std::size_t& cursor) const {
   for (std::size_t i = cursor; i < entries_.size(); ++i) {
     if (entries_[i].pointer == pointer) {

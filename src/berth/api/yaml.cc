@@ -43,7 +43,8 @@ Extent extent_of(const json::value& value) {
 /// parent is complete.
 class Builder {
  public:
-  Builder(std::string_view text, std::string_view file) : text_(text), file_(file) {
+  Builder(std::string_view text, std::string_view file, Duplicates duplicates)
+      : text_(text), file_(file), on_duplicate_(duplicates) {
     yaml_parser_initialize(&parser_);
     yaml_parser_set_input_string(&parser_, reinterpret_cast<const unsigned char*>(text.data()),
                                  text.size());
@@ -75,6 +76,7 @@ class Builder {
     std::string key;
     Position at;
     bool merged = false;
+    PositionMap::Range positions; ///< of its value and what is inside
   };
   struct Anchor {
     json::value value;
@@ -86,13 +88,17 @@ class Builder {
     open_anchors_.clear();
     values_.clear();
     entries_.clear();
+    path_.clear();
+    duplicates_.clear();
     positions_ = {};
     YamlEvent root;
     BERTH_CHECK(next(root));
     BERTH_CHECK(parse_node(root, {}, 1));
     YamlEvent end;
     BERTH_CHECK(next(end));
-    return YamlDocument{.value = std::move(values_.back()), .positions = std::move(positions_)};
+    return YamlDocument{.value = std::move(values_.back()),
+                        .positions = std::move(positions_),
+                        .duplicates = std::move(duplicates_)};
   }
 
   /// Parses the node that starts with `event` and leaves its value on the stack.
@@ -139,7 +145,10 @@ class Builder {
       if (event.type() == YAML_SEQUENCE_END_EVENT) {
         break;
       }
-      BERTH_CHECK(parse_node(event, pointer.element(values_.size() - first), depth + 1));
+      const std::size_t index = values_.size() - first;
+      path_.push_back({.index = index});
+      BERTH_CHECK(parse_node(event, pointer.element(index), depth + 1));
+      path_.pop_back();
     }
     json::array array;
     array.reserve(values_.size() - first);
@@ -171,8 +180,14 @@ class Builder {
       BERTH_TRY(std::string key, parse_key(event));
       YamlEvent value;
       BERTH_CHECK(next(value));
+      const std::size_t first_position = positions_.size();
+      path_.push_back({.name = key, .is_member = true});
       BERTH_CHECK(parse_node(value, pointer.member(key), depth + 1));
-      entries_.push_back({.key = std::move(key), .at = at, .merged = false});
+      path_.pop_back();
+      entries_.push_back({.key = std::move(key),
+                          .at = at,
+                          .merged = false,
+                          .positions = {.from = first_position, .to = positions_.size()}});
     }
   }
 
@@ -191,7 +206,7 @@ class Builder {
         return false;
       }
       for (const auto& [key, value] : *object) {
-        entries_.push_back({.key = std::string(key), .at = at, .merged = true});
+        entries_.push_back({.key = std::string(key), .at = at, .merged = true, .positions = {}});
         values_.emplace_back(value);
       }
       return true;
@@ -217,23 +232,74 @@ class Builder {
     }
     json::object object;
     object.reserve(count);
+    bool given_twice = false;
     for (std::size_t i = 0; i < count; ++i) {
       const Entry& entry = entries_[first_entry + i];
       // What a map says itself wins over what it merges; of merged maps the earlier wins.
       if (entry.merged && written.contains(entry.key)) {
         continue;
       }
-      if (!object.emplace(entry.key, std::move(values_[first_value + i])).second && !entry.merged) {
+      const auto [member, is_new] = object.emplace(entry.key, std::move(values_[first_value + i]));
+      if (is_new || entry.merged) {
+        continue;
+      }
+      if (on_duplicate_ == Duplicates::Refuse) {
         const auto earlier = std::find_if(
             begin, entries_.end(), [&](const Entry& e) { return !e.merged && e.key == entry.key; });
         return error(entry.at, fmt::format("key \"{}\" is given twice, first at line {} column {}",
                                            entry.key, earlier->at.line, earlier->at.column));
       }
+      member->value() = std::move(values_[first_value + i]); // emplace left it alone
+      given_twice = true;
+    }
+    if (given_twice) {
+      report_duplicates(first_entry);
     }
     entries_.resize(first_entry);
     values_.resize(first_value);
     values_.emplace_back(std::move(object));
     return {};
+  }
+
+  /// Reports keys given again, in the order of the text, and forgets where the values stand that do
+  /// not count.
+  void report_duplicates(std::size_t first_entry) {
+    struct Seen {
+      const Entry* first = nullptr;
+      const Entry* last = nullptr;
+    };
+    std::map<std::string_view, Seen> by_key;
+    std::vector<PositionMap::Range> dropped;
+    for (std::size_t i = first_entry; i < entries_.size(); ++i) {
+      const Entry& entry = entries_[i];
+      if (entry.merged) {
+        continue;
+      }
+      Seen& seen = by_key.try_emplace(entry.key, Seen{&entry, nullptr}).first->second;
+      if (seen.last != nullptr) {
+        dropped.push_back(seen.last->positions);
+      }
+      seen.last = &entry;
+    }
+    std::vector<Seen> twice;
+    for (const auto& [key, seen] : by_key) {
+      if (seen.first != seen.last) {
+        twice.push_back(seen);
+      }
+    }
+    const auto by_place = [](const Seen& seen) { return seen.last->positions.from; };
+    std::ranges::sort(twice, {}, by_place);
+    for (const auto& [first, last] : twice) {
+      path_.push_back({.name = last->key, .is_member = true});
+      duplicates_.push_back({.field = field_path(path_),
+                             .line = last->at.line,
+                             .column = last->at.column,
+                             .first_line = first->at.line,
+                             .first_column = first->at.column});
+      path_.pop_back();
+    }
+    std::ranges::sort(dropped, {}, &PositionMap::Range::from);
+    positions_.forget(dropped);
   }
 
   /// The text of a key; numbers and booleans are named as kubectl names them on the way to JSON.
@@ -355,6 +421,7 @@ class Builder {
 
   std::string_view text_;
   std::string_view file_;
+  Duplicates on_duplicate_;
   yaml_parser_t parser_{};
   std::vector<json::value> values_;
   std::vector<Entry> entries_;
@@ -362,12 +429,15 @@ class Builder {
   std::set<std::string> open_anchors_;
   std::size_t alias_nodes_ = 0;
   PositionMap positions_;
+  std::vector<PathStep> path_; ///< of the node being parsed; names live in the frames that parse
+  std::vector<DuplicateKey> duplicates_;
 };
 
 } // namespace
 
-Result<std::vector<YamlDocument>> parse_yaml(std::string_view text, std::string_view file) {
-  return Builder(text, file).run();
+Result<std::vector<YamlDocument>> parse_yaml(std::string_view text, std::string_view file,
+                                             Duplicates duplicates) {
+  return Builder(text, file, duplicates).run();
 }
 
 } // namespace berth::api

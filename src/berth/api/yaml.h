@@ -1,16 +1,18 @@
 // YAML through libyaml's events, read as kubectl reads it: YAML 1.1 scalars (yes/no/on/off stay
 // booleans as in go-yaml v2's sigs.k8s.io/yaml, 0777, 1e3), anchors with an expansion limit, merge
-// keys, duplicate keys an error.
+// keys. Keys given twice are an error, or the last one counts (duplicate_key.h).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <boost/json/value.hpp>
 
+#include "berth/api/duplicate_key.h"
 #include "berth/base/result.h"
 
 namespace berth::api {
@@ -52,6 +54,16 @@ class PositionMap {
   /// value found. A whole walk is O(values). Nothing found leaves the cursor alone.
   Position find_next(Pointer pointer, std::size_t& cursor) const;
 
+  /// Values from the `from`th set on, before the `to`th.
+  struct Range {
+    std::size_t from = 0;
+    std::size_t to = 0;
+  };
+  std::size_t size() const { return entries_.size(); }
+  /// Forgets values that are not part of the document after all. The ranges ascend and do not
+  /// overlap. O(values after the first of them).
+  void forget(std::span<const Range> ranges);
+
  private:
   struct Entry {
     Pointer pointer;
@@ -63,12 +75,14 @@ class PositionMap {
 struct YamlDocument {
   json::value value;
   PositionMap positions;
+  std::vector<DuplicateKey> duplicates; ///< with Duplicates::TakeLast
 };
 
 /// Every non-empty document of a YAML (or JSON) stream; lines count from the start of the stream.
 /// Errors name file, line, column, problem and context. Never throws, never crashes on any bytes;
 /// documents are limited in depth (128) and alias expansion (1,000,000 nodes).
-Result<std::vector<YamlDocument>> parse_yaml(std::string_view text, std::string_view file);
+Result<std::vector<YamlDocument>> parse_yaml(std::string_view text, std::string_view file,
+                                             Duplicates duplicates = Duplicates::Refuse);
 
 /// YAML block style with the keys in order, as `kubectl -o yaml` prints it.
 std::string to_yaml(const json::value& value);

@@ -155,6 +155,63 @@ INSTANTIATE_TEST_SUITE_P(
                 "f.yaml:4:1: key \"b\" is given twice, first at line 3 column 1"}),
     [](const auto& given) { return given.param.name; });
 
+struct TwiceCase {
+  std::string name;
+  std::string given;
+  std::string want; ///< the document as JSON
+  std::vector<DuplicateKey> duplicates;
+};
+
+class YamlTwice : public testing::TestWithParam<TwiceCase> {};
+
+TEST_P(YamlTwice, TheLastCountsAndIsReportedOnce) {
+  const auto documents = parse_yaml(GetParam().given, "f.yaml", Duplicates::TakeLast);
+  ASSERT_TRUE(documents.has_value()) << berth::to_string(documents.error());
+  EXPECT_EQ(to_json(documents->back().value), GetParam().want);
+  EXPECT_EQ(documents->back().duplicates, GetParam().duplicates);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, YamlTwice,
+    testing::Values(
+        TwiceCase{"None", "a: 1\nb: 2\n", R"({"a":1,"b":2})", {}},
+        TwiceCase{"Scalar",
+                  "a: 1\nb:\n  c: 1\n  d: 2\n  c: 3\n",
+                  R"({"a":1,"b":{"c":3,"d":2}})",
+                  {{"b.c", 5, 3, 3, 3}}},
+        TwiceCase{"Thrice", "a: 1\na: 2\na: 3\n", R"({"a":3})", {{"a", 3, 1, 1, 1}}},
+        TwiceCase{"InAList",
+                  "a:\n- b: 0\n- {x.y/z: 1, x.y/z: 2}\n",
+                  R"({"a":[{"b":0},{"x.y/z":2}]})",
+                  {{"a[1][x.y/z]", 3, 14, 3, 4}}},
+        TwiceCase{
+            "MapsAreNotMerged", "a: {b: 1}\na: {c: 2}\n", R"({"a":{"c":2}})", {{"a", 2, 1, 1, 1}}},
+        TwiceCase{"InWhatIsDropped",
+                  "a: {b: 1, b: 2}\na: 0\n",
+                  R"({"a":0})",
+                  {{"a.b", 1, 11, 1, 5}, {"a", 2, 1, 1, 1}}},
+        TwiceCase{"AfterMerge",
+                  "a:\n  <<: {x: 1}\n  x: 2\n  x: 3\n",
+                  R"({"a":{"x":3}})",
+                  {{"a.x", 4, 3, 3, 3}}},
+        TwiceCase{"BeforeMerge",
+                  "a:\n  x: 2\n  x: 3\n  <<: {x: 1, w: 4}\n",
+                  R"({"a":{"x":3,"w":4}})",
+                  {{"a.x", 3, 3, 2, 3}}},
+        TwiceCase{"SecondDocument", "a: 1\n---\nb: 1\nb: 2\n", R"({"b":2})", {{"b", 4, 1, 3, 1}}}),
+    [](const auto& given) { return given.param.name; });
+
+TEST(YamlTwice, PlacesAreThoseOfWhatCounts) {
+  const auto documents =
+      parse_yaml("a:\n  x: 1\n  w: 2\nb: 0\na:\n  x: 3\nc: 4\n", "f", Duplicates::TakeLast);
+  ASSERT_TRUE(documents.has_value());
+  const PositionMap& places = documents->front().positions;
+  EXPECT_EQ(places.find("/a/x"), (Position{6, 6}));
+  EXPECT_EQ(places.find("/a/w"), (Position{6, 3})) << "gone: the map that counts has no w";
+  EXPECT_EQ(places.find("/b"), (Position{4, 4}));
+  EXPECT_EQ(places.find("/c"), (Position{7, 4}));
+}
+
 TEST(YamlLimits, AliasBombsAreRefused) {
   std::string bomb = "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n";
   for (int i = 1; i < 12; ++i) {

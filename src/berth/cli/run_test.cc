@@ -87,6 +87,22 @@ TEST(Demo, PrintsWhatTheReadmeShows) {
   testing::expect_golden("src/berth/cli/testdata/demo.txt", o.out);
 }
 
+// The README quotes the end of the demo; a quotation is true or it is not one.
+TEST(Demo, TheReadmeQuotesItWordForWord) {
+  const std::string readme = testing::read_source_file("README.md");
+  const std::string demo = testing::read_source_file("src/berth/cli/testdata/demo.txt");
+  const std::string opening =
+      "$ build/release/berth run -f examples/ --nodes dgx-h100:4 --nodes l40s-pcie-8:2\n...\n";
+  const std::size_t start = readme.find(opening);
+  ASSERT_NE(start, std::string::npos);
+  const std::size_t first = start + opening.size();
+  const std::size_t end = readme.find("```", first);
+  ASSERT_NE(end, std::string::npos);
+  const std::string quoted = readme.substr(first, end - first);
+  EXPECT_GT(std::ranges::count(quoted, '\n'), 20);
+  EXPECT_TRUE(demo.ends_with(quoted)) << "not the end of demo.txt:\n" << quoted;
+}
+
 TEST(Demo, TheGangIsPlacedWholeOnNvlinkedNodes) {
   const json::value report = json::parse(berth_run(demo({"-o", "json"})).out);
   const json::value& gang = report.at_pointer("/gangs/0");
@@ -134,6 +150,27 @@ TEST_F(RunTest, ThePodThatCanRunButIsStillWaitingIsAFailure) {
   EXPECT_EQ(berth_run({"-f", file, "--nodes", "dgx-h100:1"}).code, 0) << "one after the other";
 }
 
+TEST_F(RunTest, TheFirstLineUnderAPodIsTheReason) {
+  const std::string file = write("p.yaml", pod("p", "16"));
+  EXPECT_THAT(berth_run({"-f", file, "--nodes", "dgx-h100:1"}).out,
+              HasSubstr("GPU_EXCEEDS_NODE\n"
+                        "  can never fit: asks for 16 GPUs on one node, the largest node has 8\n"
+                        "  asks for 16 nvidia.com/gpu\n"
+                        "  0/1 nodes are available: 1 Insufficient nvidia.com/gpu."));
+}
+
+// The cluster is full, and yet the label is what the pod waits for in vain.
+TEST_F(RunTest, NeverIsExplainedByTheEmptyCluster) {
+  const std::string file =
+      write("p.yaml", pod("first", "8", kOnce) +
+                          pod("picky", "8", "  nodeSelector: {nvidia.com/gpu.product: none}\n"));
+  const json::value report = json::parse(
+      berth_run({"-f", file, "--nodes", "dgx-h100:1", "--default-run-for", "forever", "-o", "json"})
+          .out);
+  EXPECT_EQ(report.at_pointer("/notRunning/0/code").as_string(), "NODE_AFFINITY_MISMATCH");
+  EXPECT_EQ(report.at_pointer("/notRunning/0/alone").as_string(), "never");
+}
+
 TEST_F(RunTest, UntilEndsARunThatWouldGoOn) {
   const std::string file = write("p.yaml", pod("p", "1", kOnce));
   const Outcome o = berth_run({"-f", file, "--until", "5m", "-o", "json"});
@@ -151,10 +188,45 @@ TEST_F(RunTest, ARunningServiceIsSettled) {
   EXPECT_EQ(json::parse(o.out).at_pointer("/result/outcome").as_string(), "settled");
 }
 
+// The hour of "long" is the run; "again" starts its container anew every ten minutes of it.
+TEST_F(RunTest, RestartsAreCounted) {
+  std::string pods = pod("again", "1") + pod("long", "1", kOnce);
+  pods.insert(pods.find("name: long"), "annotations: {berth.dev/run-for: 1h}\n  ");
+  const std::string file = write("p.yaml", pods);
+  EXPECT_THAT(berth_run({"-f", file}).out, HasSubstr("RUNNING  RESTARTS\n"));
+  const json::value report = json::parse(berth_run({"-f", file, "-o", "json"}).out);
+  EXPECT_EQ(report.at_pointer("/pods/0/restarts").to_number<int>(), 5);
+  EXPECT_EQ(report.at_pointer("/pods/1/restarts").to_number<int>(), 0);
+  EXPECT_THAT(berth_run(kDemo).out, Not(HasSubstr("RESTARTS"))) << "nothing in the demo restarts";
+}
+
+TEST_F(RunTest, TheTimesOfAPodAddUpToItsLifetime) {
+  const std::string file =
+      write("p.yaml", pod("first", "8", kOnce) + pod("second", "8", kOnce) + pod("big", "9"));
+  const json::value report =
+      json::parse(berth_run({"-f", file, "--nodes", "dgx-h100:1", "--default-run-for", "59.9s",
+                             "-o", "json", "--quiet"})
+                      .out);
+  const auto end = report.at_pointer("/result/simulatedMs").to_number<std::int64_t>();
+  ASSERT_EQ(report.at("pods").as_array().size(), 3U);
+  for (const json::value& p : report.at("pods").as_array()) {
+    const json::array& states = p.at("states").as_array();
+    const json::value& last = states.back();
+    const bool ended = last.at("state").as_string() == "Succeeded";
+    const auto until = ended ? last.at("atMs").to_number<std::int64_t>() : end;
+    EXPECT_EQ(p.at("waitingMs").to_number<std::int64_t>() +
+                  p.at("startingMs").to_number<std::int64_t>() +
+                  p.at("runningMs").to_number<std::int64_t>(),
+              until - states.front().at("atMs").to_number<std::int64_t>())
+        << p;
+  }
+  EXPECT_EQ(report.at_pointer("/pods/0/runningMs").to_number<int>(), 59'900);
+}
+
 TEST_F(RunTest, ShowsExactlyWhatAContainerSees) {
   const std::string file = write("p.yaml", pod("p", "2"));
   const Outcome o = berth_run({"-f", file, "--quiet", "--show-container", "p"});
-  EXPECT_THAT(o.out, HasSubstr("CONTAINERS OF  default/p\n"));
+  EXPECT_THAT(o.out, HasSubstr("CONTAINERS OF  default/p on dgx-h100-1, GPUs 0-1\n"));
   EXPECT_THAT(o.out, HasSubstr("NVIDIA_VISIBLE_DEVICES"));
   EXPECT_THAT(o.out, HasSubstr("/dev/nvidiactl"));
   EXPECT_THAT(berth_run({"-f", file, "--show-container", "q"}).err,
@@ -166,6 +238,16 @@ TEST_F(RunTest, AFailedGpuIsDrawnAndNotGivenAgain) {
   const Outcome o = berth_run(
       {"-f", file, "--nodes", "dgx-h100:1", "--at", "1s:xid:dgx-h100-1:3:79", "--until", "1h"});
   EXPECT_THAT(o.out, HasSubstr("GPU 3 unhealthy")) << o.out;
+}
+
+TEST_F(RunTest, APodOnADeadNodeIsNotSaidToRun) {
+  const std::string file = write("p.yaml", pod("p", "8"));
+  const Outcome o = berth_run({"-f", file, "--nodes", "dgx-h100:1", "--default-run-for", "forever",
+                               "--at", "5m:node-down:dgx-h100-1"});
+  EXPECT_THAT(o.out, HasSubstr("default    p     Terminating  dgx-h100-1"));
+  EXPECT_THAT(o.out, HasSubstr("TERMINATING\n  being deleted, but its node dgx-h100-1 does not"));
+  EXPECT_THAT(o.out, HasSubstr("1 pod: 1 terminating\n"));
+  EXPECT_THAT(o.out, HasSubstr("; everything is stuck\n"));
 }
 
 TEST_F(RunTest, RecordWritesTheTimelineAsJsonLines) {
@@ -244,6 +326,42 @@ metadata: {name: b}
   EXPECT_EQ(report.at_pointer("/objects/unhandledKinds/0/count").to_number<int>(), 2);
 }
 
+TEST_F(RunTest, KeysGivenTwiceAreNamedOnceAndTheLastCounts) {
+  for (const char* name : {"p.yaml", "p.json"}) {
+    const bool is_json = std::string(name).ends_with("json");
+    const std::string file = write(
+        name, is_json
+                  ? "{\"apiVersion\": \"v1\", \"kind\": \"Pod\", \"metadata\": {\"name\": \"p\"},\n"
+                    "\"spec\": {\"restartPolicy\": \"Always\",\n"
+                    "\"containers\": [{\"name\": \"c\", \"image\": \"i\"}],\n"
+                    "  \"restartPolicy\": \"Never\"}}"
+                  : "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n"
+                    "  restartPolicy: Always\n  containers: [{name: c, image: i}]\n"
+                    "  restartPolicy: Never\n");
+    const std::string place = file + (is_json ? ":4:3" : ":7:3");
+    const Outcome o = berth_run({"-f", file, "-o", "json"});
+    EXPECT_EQ(o.code, 0) << o.err;
+    EXPECT_THAT(o.err, HasSubstr("warning: " + place + ": spec.restartPolicy: given twice"));
+    EXPECT_EQ(o.err.find("given twice"), o.err.rfind("given twice"));
+    const json::value report = json::parse(o.out);
+    EXPECT_EQ(report.at_pointer("/pods/0/phase").as_string(), "Succeeded") << "Never it is";
+    const json::value& note = report.at_pointer("/notes/0");
+    EXPECT_EQ(note.at("severity").as_string(), "warning");
+    EXPECT_EQ(note.at("source").as_string(), place);
+    EXPECT_EQ(note.at("field").as_string(), "spec.restartPolicy");
+  }
+}
+
+TEST_F(RunTest, KeysGivenTwiceInAClusterFileAreAnError) {
+  const std::string file = write("p.yaml", pod("p", "1", kOnce));
+  const std::string cluster =
+      write("c.yaml", "apiVersion: berth.dev/v1alpha1\nkind: Cluster\nmetadata: {name: c}\n"
+                      "spec:\n  nodes: [{platform: dgx-h100}]\n  nodes: [{platform: dgx-a100}]\n");
+  const Outcome o = berth_run({"-f", file, "--cluster", cluster});
+  EXPECT_EQ(o.code, 1);
+  EXPECT_THAT(o.err, HasSubstr("c.yaml:6:3: key \"nodes\" is given twice"));
+}
+
 TEST_F(RunTest, RefusedObjectsAreReportedAndTheRestRuns) {
   const std::string file =
       write("p.yaml", pod("good", "1", kOnce) + pod("bad", "-1") + pod("Bad_Name", "1"));
@@ -263,6 +381,45 @@ TEST_F(RunTest, NothingRunsWhenAFileIsBad) {
   EXPECT_EQ(o.out, "");
   EXPECT_THAT(o.err, HasSubstr("error: " + bad + ":"));
   EXPECT_THAT(o.err, HasSubstr("error: " + path("missing.yaml") + ": no such file or directory\n"));
+}
+
+TEST_F(RunTest, FilesWithoutObjectsAreNothingToRun) {
+  const std::string empty = write("empty.yaml", "");
+  const std::string blank = write("blank.yaml", "---\n# nothing\n---\n");
+  const Outcome o = berth_run({"-f", empty, "-f", blank});
+  EXPECT_EQ(o.code, 1);
+  EXPECT_EQ(o.out, "");
+  EXPECT_THAT(o.err, HasSubstr("error: nothing to run: no objects in " + empty + ", " + blank));
+  EXPECT_EQ(berth_run({"-f", empty, "-f", write("p.yaml", pod("p", "1", kOnce))}).code, 0);
+}
+
+TEST_F(RunTest, AMissingClusterFileIsOneError) {
+  const std::string file = write("p.yaml", pod("p", "1", kOnce));
+  const std::string missing = path("none.yaml");
+  EXPECT_EQ(berth_run({"-f", file, "--cluster", missing}).err,
+            "error: " + missing + ": no such file or directory\n");
+}
+
+TEST_F(RunTest, WhatIsPassedOverIsSaid) {
+  std::string pods =
+      pod("p", "1", std::string(kOnce) + "  resourceClaims: [{name: g, resourceClaimName: c}]\n");
+  pods.insert(pods.find("name: p"), "annotations: {berth.dev/run-for: banana}\n  ");
+  const Outcome o = berth_run({"-f", write("p.yaml", pods), "--nodes", "dgx-h100:1", "-o", "json"});
+  EXPECT_THAT(o.err, HasSubstr("p.yaml:4:36: metadata.annotations[berth.dev/run-for]: want a"));
+  EXPECT_THAT(o.err, HasSubstr("Pod default/p asks for devices through resourceClaims"));
+  EXPECT_EQ(json::parse(o.out).at_pointer("/notes/0/severity").as_string(), "warning");
+}
+
+// Two parties keep the status of a quota: the run ends when both agree.
+TEST_F(RunTest, AQuotaOfJobsAndPodsSettles) {
+  const std::string quota = "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: q}\n"
+                            "spec: {hard: {count/jobs.batch: '5', pods: '9'}}\n---\n";
+  const std::string job =
+      "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec: {template: {spec: "
+      "{restartPolicy: Never, containers: [{name: c, image: i}]}}}\n---\n";
+  const Outcome o = berth_run({"-f", write("q.yaml", quota + job), "--until", "1h", "-o", "json"});
+  EXPECT_EQ(o.code, 0) << o.err;
+  EXPECT_EQ(json::parse(o.out).at_pointer("/result/outcome").as_string(), "settled");
 }
 
 TEST_F(RunTest, TheSameObjectTwiceMustBeTheSame) {

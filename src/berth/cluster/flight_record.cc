@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cctype>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "berth/api/json.h"
+#include "berth/base/ranges.h"
 #include "berth/client/informer.h"
+#include "berth/hardware/gpu_mask.h"
 #include "berth/model/node.h"
 #include "berth/model/workload.h"
 
@@ -19,10 +23,16 @@ constexpr std::string_view kStateNames[] = {
     "Running", "Succeeded", "Failed",        "Deleted"};
 
 /// Events that say what a state mark already says.
-constexpr std::array<std::string_view, 9> kSaidByState = {
-    "Scheduled", "FailedScheduling", "Started",
-    "Created",   "Pulled",           "Killing",
-    "Completed", "SandboxCreated",   "TaintManagerEvictionCancelled"};
+constexpr std::array<std::string_view, 10> kSaidByState = {"Scheduled",
+                                                           "FailedScheduling",
+                                                           "Started",
+                                                           "Created",
+                                                           "Pulled",
+                                                           "Killing",
+                                                           "Completed",
+                                                           "SandboxCreated",
+                                                           "TaintManagerEvictionCancelled",
+                                                           "BackoffLimitExceeded"};
 
 PodState state_of(const model::Pod& pod) {
   const std::string& phase = pod.status.phase;
@@ -41,9 +51,31 @@ PodState state_of(const model::Pod& pod) {
   if (!pod.spec.scheduling_gates.empty()) {
     return PodState::Gated;
   }
+  // What the gates left behind when they opened says nothing of the scheduler.
   const model::Condition* scheduled = pod.status.condition("PodScheduled");
-  return scheduled != nullptr && scheduled->status == "False" ? PodState::Unschedulable
-                                                              : PodState::Pending;
+  const bool refused = scheduled != nullptr && scheduled->status == "False" &&
+                       scheduled->reason != "SchedulingGated";
+  return refused ? PodState::Unschedulable : PodState::Pending;
+}
+
+// "GPU 2", "GPUs 0-1,4"; the annotation as it is if it is no list of indices.
+std::string gpus_text(std::string_view annotation) {
+  const auto mask = hardware::parse_gpu_indices(annotation);
+  if (!mask) {
+    return fmt::format("GPUs {}", annotation);
+  }
+  std::vector<int> gpus;
+  for (hardware::GpuMask rest = *mask; rest != 0; rest &= rest - 1) {
+    gpus.push_back(std::countr_zero(rest));
+  }
+  return fmt::format("GPU{} {}", gpus.size() == 1 ? "" : "s", format_ranges(gpus));
+}
+
+// creationTimestamp has whole seconds. A pod seen within that second was created just now; with one
+// seen later, the timestamp is all there is.
+TimePoint creation_instant(const api::Object& object, TimePoint now) {
+  const TimePoint stamped = object.meta().creation_timestamp.value_or(now);
+  return now - stamped < Duration::seconds(1) ? now : stamped;
 }
 
 std::string detail_of(PodState state, const model::Pod& pod) {
@@ -54,9 +86,9 @@ std::string detail_of(PodState state, const model::Pod& pod) {
   }
   case PodState::Bound: {
     const auto gpus = pod.meta.annotations.find(model::kGpuIndicesAnnotation);
-    return gpus == pod.meta.annotations.end()
+    return gpus == pod.meta.annotations.end() || gpus->second.empty()
                ? pod.spec.node_name
-               : fmt::format("{} GPUs {}", pod.spec.node_name, gpus->second);
+               : fmt::format("{} {}", pod.spec.node_name, gpus_text(gpus->second));
   }
   case PodState::Failed:
     return pod.status.message.empty()
@@ -141,8 +173,7 @@ struct FlightRecord::State {
       walk = std::make_shared<PodWalk>(
           PodWalk{.key = object.key(), .state = PodState::Pending, .history = {}, .last = {}});
       order.push_back(walk);
-      walk->history.emplace_back(PodState::Pending,
-                                 object.meta().creation_timestamp.value_or(loop.now()));
+      walk->history.emplace_back(PodState::Pending, creation_instant(object, loop.now()));
       progress(name_of("pod", object), "Pending", "");
     }
     walk->last = object;

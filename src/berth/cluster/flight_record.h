@@ -42,7 +42,8 @@ struct PodWalk {
   api::Key key;
   PodState state = PodState::Pending;
   std::vector<std::pair<PodState, TimePoint>>
-      history;      ///< each entry of a state, in order; first is creation
+      history; ///< each entry of a state, times ascending; first is creation, so that the times in
+               ///< all states add up to the pod's lifetime
   api::Object last; ///< the last version seen, also after deletion
 
   /// Time spent in `state` up to `now` (or up to the end of the walk).

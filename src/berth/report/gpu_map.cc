@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "berth/base/ranges.h"
 #include "berth/report/text.h"
 
 namespace berth::report {
@@ -88,7 +89,8 @@ std::string legend_of(const NodeMap& node, const Letters& letters, const Painter
   }
   if (!broken.empty()) {
     out += out.empty() ? "" : kGap;
-    out += fmt::format("{} GPU {} unhealthy", paint(Tone::Bad, "!"), format_ranges(broken));
+    out += fmt::format("{} GPU{} {} unhealthy", paint(Tone::Bad, "!"),
+                       broken.size() == 1 ? "" : "s", format_ranges(broken));
   }
   return out.empty() ? paint(Tone::Dim, "free") : out;
 }

@@ -28,7 +28,7 @@ TEST(GpuMap, ARowSaysWhoHoldsWhat) {
                              node("dgx-10", {idle(), idle(), idle(), idle()})}};
   EXPECT_EQ(render_gpu_map(map, {}), "NODE    0 1 2 3  HELD BY\n"
                                      "dgx-1   A A B .  A ml/a  B ml/b\n"
-                                     "dgx-2   C ! ! .  C ml/c  ! GPU 1-2 unhealthy\n"
+                                     "dgx-2   C ! ! .  C ml/c  ! GPUs 1-2 unhealthy\n"
                                      "dgx-10  . . . .  free\n");
   EXPECT_EQ(map.total(), 12);
   EXPECT_EQ(map.held(), 4);

@@ -69,12 +69,22 @@ json::object unhandled(const UnhandledKind& kind) {
           {"objects", strings(kind.objects)}};
 }
 
+json::object note(const Note& n) {
+  Where place = n.where;
+  place.field.clear();
+  return {{"severity", n.warning ? "warning" : "note"},
+          {"source", place.file.empty() ? "" : to_string(place)},
+          {"field", n.where.field},
+          {"message", n.message}};
+}
+
 json::object pod(const PodLine& p) {
   return {
       {"namespace", p.ns},
       {"name", p.name},
       {"phase", p.phase},
       {"reason", p.reason},
+      {"terminating", p.terminating},
       {"owner", p.owner},
       {"gang", p.gang},
       {"node", p.node},
@@ -85,6 +95,7 @@ json::object pod(const PodLine& p) {
       {"waitingMs", p.waiting.count_millis()},
       {"startingMs", p.starting.count_millis()},
       {"runningMs", p.running.count_millis()},
+      {"restarts", p.restarts},
       {"states", array_of(p.states,
                           [](const StateEntry& s) {
                             return json::object{{"state", s.state}, {"atMs", s.at.count_millis()}};
@@ -213,6 +224,7 @@ json::value run_document(const RunReport& report, WithTimeline timeline) {
       {"result", std::move(result)},
       {"summary", summary(report)},
       {"objects", std::move(objects)},
+      {"notes", array_of(report.notes, note)},
       {"pods", array_of(report.pods, pod)},
       {"jobs", array_of(report.jobs, job)},
       {"gangs", array_of(report.gangs, gang)},

@@ -20,6 +20,7 @@ TEST(RunJson, IsValidStableAndComplete) {
   EXPECT_EQ(document.at_pointer("/summary/pods/pending").to_number<int>(), 1);
   EXPECT_EQ(document.at_pointer("/pods/0/gpus/1").to_number<int>(), 1);
   EXPECT_EQ(document.at_pointer("/pods/0/allReduceMBps").to_number<int>(), 380'000);
+  EXPECT_EQ(document.at_pointer("/pods/0/restarts").to_number<int>(), 0) << "always there";
   EXPECT_EQ(document.at_pointer("/gpuMaps/busiest/nodes/0/gpus/0/pod").as_string(), "ml/trainer-0");
   EXPECT_EQ(document.at_pointer("/gpuMaps/end/nodes/0/gpus/0/state").as_string(), "free");
   EXPECT_EQ(document.at_pointer("/notRunning/0/code").as_string(), "GPU_EXCEEDS_NODE");

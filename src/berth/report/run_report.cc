@@ -55,6 +55,11 @@ int GpuMap::unhealthy() const {
   return count_state(*this, GpuCell::State::Unhealthy);
 }
 
+std::string to_string(const Note& note) {
+  const std::string place = to_string(note.where);
+  return place.empty() ? note.message : place + ": " + note.message;
+}
+
 std::int64_t count_phase(const RunReport& report, std::string_view phase) {
   return std::ranges::count(report.pods, phase, &PodLine::phase);
 }

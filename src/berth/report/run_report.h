@@ -11,6 +11,7 @@
 
 #include <boost/json/value.hpp>
 
+#include "berth/base/result.h"
 #include "berth/base/time.h"
 
 namespace berth::report {
@@ -27,8 +28,8 @@ struct ClusterLine {
 
 /// Why the run ended.
 enum class Outcome {
-  Settled,     ///< everything done or stuck
-  TimeUp,      ///< --until reached
+  Settled,     ///< nothing more will happen: every pod is done, runs for good or is stuck
+  TimeUp,      ///< the time limit is reached
   Interrupted, ///< the user's Ctrl-C
 };
 std::string_view to_string(Outcome outcome);
@@ -54,6 +55,15 @@ struct UnhandledKind {
   std::vector<std::string> objects; ///< namespace/name
 };
 
+/// Something about the input that the user should know.
+struct Note {
+  bool warning = false;
+  Where where = {}; ///< empty file: about the run as a whole
+  std::string message;
+};
+/// "FILE:LINE:COLUMN: FIELD: MESSAGE", without what is unknown.
+std::string to_string(const Note& note);
+
 struct StateEntry {
   std::string state;
   Duration at; ///< after the start of the run
@@ -65,8 +75,9 @@ struct PodLine {
   std::string phase; ///< Pending, Running, Succeeded, Failed, Deleted; Bound pods without status
                      ///< are Pending
   std::string reason;
-  std::string owner; ///< "Job/NAME"; "" for a bare pod
-  std::string gang;  ///< PodGroup's name, same namespace
+  bool terminating = false; ///< being deleted, and not gone yet
+  std::string owner;        ///< "Job/NAME"; "" for a bare pod
+  std::string gang;         ///< PodGroup's name, same namespace
   std::string node;
   std::int64_t gpu_request = 0;
   std::vector<int> gpus; ///< indices on the node, ascending
@@ -75,6 +86,7 @@ struct PodLine {
   Duration waiting;                 ///< until bound
   Duration starting;                ///< bound, containers being made
   Duration running;
+  std::int64_t restarts = 0; ///< of its containers, init containers too
   std::vector<StateEntry> states;
   std::vector<boost::json::value> containers; ///< what each container sees
 };
@@ -143,7 +155,7 @@ enum class Alone {
 };
 std::string_view to_string(Alone alone);
 
-/// A pod that is not running and has not succeeded.
+/// A pod that is not running and has not succeeded, or that is being deleted and does not go.
 struct StuckPod {
   std::string ns;
   std::string name;
@@ -173,6 +185,7 @@ struct RunReport {
   std::vector<ObjectName> applied;
   std::vector<Rejection> rejected;
   std::vector<UnhandledKind> unhandled;
+  std::vector<Note> notes;
   std::vector<PodLine> pods;
   std::vector<JobLine> jobs;
   std::vector<GangLine> gangs;

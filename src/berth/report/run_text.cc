@@ -1,9 +1,14 @@
 #include "berth/report/run_text.h"
 
 #include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "berth/base/ranges.h"
 #include "berth/report/gpu_map.h"
 #include "berth/report/text.h"
 
@@ -28,6 +33,15 @@ std::string heading(std::string_view title, std::string_view note, const Painter
   return fmt::format("\n{}{}{}\n", paint(Tone::Strong, title), note.empty() ? "" : "  ", note);
 }
 
+// As kubectl shows it: a pod on its way out is Terminating, whatever its phase.
+std::string_view shown_phase(const PodLine& pod) {
+  return pod.terminating ? std::string_view("Terminating") : std::string_view(pod.phase);
+}
+
+std::int64_t count_shown(const RunReport& report, std::string_view phase) {
+  return std::ranges::count(report.pods, phase, shown_phase);
+}
+
 std::string gpus_of(const PodLine& pod) {
   if (!pod.gpus.empty()) {
     return format_ranges(pod.gpus);
@@ -45,25 +59,42 @@ std::string pods_section(const RunReport& report, const TableStyle& style) {
     return "";
   }
   using enum Column::Align;
-  Table table({{.title = "NAMESPACE"},
-               {.title = "NAME", .shrinks = true},
-               {.title = "PHASE"},
-               {.title = "NODE"},
-               {.title = "GPUS"},
-               {.title = "ALL-REDUCE", .align = Right},
-               {.title = "WAITING", .align = Right},
-               {.title = "STARTING", .align = Right},
-               {.title = "RUNNING", .align = Right},
-               {.title = "BOUND AT", .align = Right, .show = Column::Show::Wide},
-               {.title = "OWNER", .show = Column::Show::Wide},
-               {.title = "GANG", .show = Column::Show::Wide},
-               {.title = "REASON", .show = Column::Show::Wide}});
+  const bool restarted =
+      std::ranges::any_of(report.pods, [](const PodLine& pod) { return pod.restarts > 0; });
+  std::vector<Column> columns = {{.title = "NAMESPACE"},
+                                 {.title = "NAME", .shrinks = true},
+                                 {.title = "PHASE"},
+                                 {.title = "NODE"},
+                                 {.title = "GPUS"},
+                                 {.title = "ALL-REDUCE", .align = Right},
+                                 {.title = "WAITING", .align = Right},
+                                 {.title = "STARTING", .align = Right},
+                                 {.title = "RUNNING", .align = Right}};
+  if (restarted) {
+    columns.push_back({.title = "RESTARTS", .align = Right});
+  }
+  for (const char* title : {"BOUND AT", "OWNER", "GANG", "REASON"}) {
+    columns.push_back({.title = title, .show = Column::Show::Wide});
+  }
+  Table table(std::move(columns));
   for (const PodLine& pod : report.pods) {
     const bool bandwidth = pod.all_reduce_mbps > 0;
-    table.add({pod.ns, pod.name, Cell(pod.phase, tone_of_phase(pod.phase)), pod.node, gpus_of(pod),
-               bandwidth ? format_bandwidth(pod.all_reduce_mbps) : "", time_or_blank(pod.waiting),
-               time_or_blank(pod.starting), time_or_blank(pod.running), first_time_in(pod, "Bound"),
-               pod.owner, pod.gang, pod.reason});
+    std::vector<Cell> row = {pod.ns,
+                             pod.name,
+                             Cell(std::string(shown_phase(pod)), tone_of_phase(shown_phase(pod))),
+                             pod.node,
+                             gpus_of(pod),
+                             bandwidth ? format_bandwidth(pod.all_reduce_mbps) : "",
+                             time_or_blank(pod.waiting),
+                             time_or_blank(pod.starting),
+                             time_or_blank(pod.running)};
+    if (restarted) {
+      row.emplace_back(pod.restarts == 0 ? "" : fmt::format("{}", pod.restarts));
+    }
+    for (const std::string& text : {first_time_in(pod, "Bound"), pod.owner, pod.gang, pod.reason}) {
+      row.emplace_back(text);
+    }
+    table.add(std::move(row));
   }
   return heading("PODS", "", style.paint) + table.render(style);
 }
@@ -124,8 +155,9 @@ std::string gangs_section(const RunReport& report, const TableStyle& style) {
 
 std::string map_section(const RunReport& report, const TableStyle& style) {
   const GpuMap& map = report.busiest;
-  if (map.total() == 0) {
-    return "";
+  const auto idle = [](const GpuMap& m) { return m.held() == 0 && m.unhealthy() == 0; };
+  if (idle(map) && idle(report.at_end)) {
+    return ""; // nothing to see
   }
   const auto held = [](const GpuMap& m) {
     return fmt::format("{} of {} GPUs held{}", m.held(), m.total(),
@@ -180,41 +212,114 @@ std::string wrapped(std::string_view text, const TableStyle& style) {
   return out;
 }
 
+/// Pods that are stuck for the same reason, first seen first: a thousand workers of one kind are
+/// one paragraph.
+class StuckAlike {
+ public:
+  explicit StuckAlike(const std::vector<StuckPod>& pods) {
+    using Key = std::array<std::string_view, 6>;
+    std::map<Key, std::size_t> known;
+    for (const StuckPod& pod : pods) {
+      const Key key{pod.ns, pod.phase, pod.code, pod.summary, pod.asks, pod.message};
+      const auto [it, is_new] = known.emplace(key, groups_.size());
+      if (is_new) {
+        groups_.emplace_back();
+      }
+      groups_[it->second].push_back(&pod);
+    }
+  }
+  const std::vector<std::vector<const StuckPod*>>& groups() const { return groups_; }
+
+ private:
+  std::vector<std::vector<const StuckPod*>> groups_;
+};
+
+// "ml/a, b and 7 more".
+std::string names_of(const std::vector<const StuckPod*>& pods) {
+  constexpr std::size_t kNamed = 3;
+  const std::size_t named = pods.size() <= kNamed ? pods.size() : kNamed - 1;
+  std::string out = pods.front()->ns + "/" + pods.front()->name;
+  for (std::size_t i = 1; i < named; ++i) {
+    out += ", " + pods[i]->name;
+  }
+  return named == pods.size() ? out : fmt::format("{} and {} more", out, pods.size() - named);
+}
+
 std::string stuck_section(const RunReport& report, const TableStyle& style) {
   if (report.stuck.empty()) {
     return "";
   }
   std::string out = heading("NOT RUNNING", counted(report.stuck.size(), "pod"), style.paint);
   bool first = true;
-  for (const StuckPod& pod : report.stuck) {
+  const StuckAlike alike(report.stuck);
+  for (const std::vector<const StuckPod*>& pods : alike.groups()) {
+    const StuckPod& pod = *pods.front();
     out += first ? "" : "\n";
     first = false;
-    const std::string waited = pod.phase == "Pending" ? " " + format_brief(pod.waiting) : "";
-    out += fmt::format("{}  {}{}  {}\n", printable(pod.ns + "/" + pod.name),
+    const Duration longest = (*std::ranges::max_element(pods, {}, &StuckPod::waiting))->waiting;
+    const std::string waited = pod.phase == "Pending" ? " " + format_brief(longest) : "";
+    out += fmt::format("{}  {}{}  {}\n", printable(names_of(pods)),
                        style.paint(tone_of_phase(pod.phase), pod.phase), waited,
                        style.paint(Tone::Strong, pod.code));
+    out += pod.summary.empty() ? "" : wrapped(pod.summary, style);
     if (!pod.asks.empty()) {
       out += wrapped("asks for " + pod.asks, style);
     }
     out += pod.message.empty() ? "" : wrapped(pod.message, style);
-    out += pod.summary.empty() ? "" : wrapped(pod.summary, style);
   }
   return out;
 }
 
+// Only what there is: a cluster without services does not "run on".
+std::string settled_text(const RunReport& report) {
+  const auto pods = static_cast<std::int64_t>(report.pods.size());
+  const std::int64_t running = count_shown(report, "Running");
+  const std::int64_t stuck = count_shown(report, "Pending") + count_shown(report, "Terminating");
+  std::vector<std::string_view> states;
+  if (pods > running + stuck) {
+    states.emplace_back("is done");
+  }
+  if (running > 0) {
+    states.emplace_back("runs on");
+  }
+  if (stuck > 0) {
+    states.emplace_back("is stuck");
+  }
+  if (states.empty()) {
+    return "no pod was there to run";
+  }
+  const std::string_view last = states.back();
+  states.pop_back();
+  return states.empty() ? fmt::format("everything {}", last)
+                        : fmt::format("everything {} or {}", fmt::join(states, ", "), last);
+}
+
+std::string why_it_ended(const RunReport& report) {
+  switch (report.outcome) {
+  case Outcome::Settled:
+    return settled_text(report);
+  case Outcome::TimeUp:
+    return "the time limit is reached";
+  case Outcome::Interrupted:
+    return "interrupted";
+  }
+  return "";
+}
+
 std::string summary_section(const RunReport& report, const TableStyle& style) {
+  const auto never = std::ranges::count(report.stuck, Alone::Never, &StuckPod::alone);
   std::string phases;
-  for (const std::string_view phase : {"Running", "Succeeded", "Pending", "Failed", "Deleted"}) {
-    if (const std::int64_t n = count_phase(report, phase); n > 0) {
+  for (const std::string_view phase :
+       {"Running", "Succeeded", "Pending", "Terminating", "Failed", "Deleted"}) {
+    if (const std::int64_t n = count_shown(report, phase); n > 0) {
       std::string word(phase);
       word[0] = static_cast<char>(word[0] - 'A' + 'a');
       phases += fmt::format("{}{} {}", phases.empty() ? "" : ", ", n,
                             style.paint(tone_of_phase(phase), word));
+      if (phase == "Pending" && never > 0) {
+        phases += fmt::format(" ({} can never fit here)", never);
+      }
     }
-  }
-  const auto never = std::ranges::count(report.stuck, Alone::Never, &StuckPod::alone);
-  if (never > 0) {
-    phases += fmt::format(" ({} can never fit here)", never);
   }
   std::string out = fmt::format("\n{}{}{}\n", counted(report.pods.size(), "pod"),
                                 phases.empty() ? "" : ": ", phases);
@@ -225,11 +330,9 @@ std::string summary_section(const RunReport& report, const TableStyle& style) {
     out += fmt::format("{} of {} GPUs held at most, {} % over the run\n", report.busiest.held(),
                        total, percent);
   }
-  const std::string_view why = report.outcome == Outcome::Settled ? "everything is done or stuck"
-                               : report.outcome == Outcome::TimeUp
-                                   ? "the time given by --until is up"
-                                   : "interrupted";
-  return out + fmt::format("{} simulated; {}\n", format_brief(report.elapsed), why);
+  return out + fmt::format("{} {}; {}\n", format_brief(report.elapsed),
+                           report.cluster.speed == "real" ? "of real time" : "simulated",
+                           why_it_ended(report));
 }
 
 } // namespace

@@ -58,9 +58,8 @@ bool is_control(char32_t c) {
          (c >= 0x2066 && c <= 0x2069);
 }
 
-Duration round_to(Duration d, std::int64_t unit) {
-  const std::int64_t n = d.count_nanos();
-  return Duration::nanos((n + unit / 2) / unit * unit);
+Duration cut_to(Duration d, std::int64_t unit) {
+  return Duration::nanos(d.count_nanos() / unit * unit);
 }
 
 } // namespace
@@ -141,21 +140,6 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width) {
   return lines;
 }
 
-std::string format_ranges(std::span<const int> indices) {
-  std::string out;
-  for (std::size_t i = 0; i < indices.size();) {
-    std::size_t last = i;
-    while (last + 1 < indices.size() && indices[last + 1] == indices[last] + 1) {
-      ++last;
-    }
-    out += out.empty() ? "" : ",";
-    out +=
-        last == i ? fmt::format("{}", indices[i]) : fmt::format("{}-{}", indices[i], indices[last]);
-    i = last + 1;
-  }
-  return out;
-}
-
 std::string format_bandwidth(std::int64_t mbps) {
   if (mbps <= 0) {
     return "-";
@@ -169,15 +153,15 @@ std::string format_bandwidth(std::int64_t mbps) {
 
 std::string format_brief(Duration d) {
   if (d < Duration::seconds(1)) {
-    return to_string(round_to(d, 1'000'000));
+    return to_string(cut_to(d, 1'000'000));
   }
   if (d < Duration::minutes(1)) {
-    return to_string(round_to(d, 100'000'000));
+    return to_string(cut_to(d, 100'000'000));
   }
   if (d < Duration::hours(1)) {
-    return to_string(round_to(d, 1'000'000'000));
+    return to_string(cut_to(d, 1'000'000'000));
   }
-  return to_string(round_to(d, 60'000'000'000));
+  return to_string(cut_to(d, 60'000'000'000));
 }
 
 std::string format_clock(Duration d) {

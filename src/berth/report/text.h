@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,14 +28,12 @@ std::string printable(std::string_view text);
 /// empty line stays.
 std::vector<std::string> wrap(std::string_view text, std::size_t width);
 
-/// "0-3,6" from {0,1,2,3,6}; "" from none. The indices must ascend.
-std::string format_ranges(std::span<const int> indices);
-
 /// "478 GB/s", "23.4 GB/s", "-" for zero. One decimal below 100 GB/s, rounded half up.
 std::string format_bandwidth(std::int64_t mbps);
 
 /// For tables: milliseconds below a second, tenths below a minute, whole seconds below an hour,
-/// minutes above: "350ms", "4.2s", "2m5s", "3h20m".
+/// minutes above: "350ms", "4.2s", "2m5s", "3h20m". Cut, never rounded up: what is shown has been
+/// reached.
 std::string format_brief(Duration d);
 
 /// For timelines: "0:10:02.345".

@@ -50,16 +50,6 @@ TEST(Wrap, FillsLinesAtWords) {
   EXPECT_THAT(wrap("", 10), ElementsAre(""));
 }
 
-TEST(FormatRanges, JoinsNeighbours) {
-  const auto ranges = [](std::vector<int> v) { return format_ranges(v); };
-  EXPECT_EQ(ranges({}), "");
-  EXPECT_EQ(ranges({3}), "3");
-  EXPECT_EQ(ranges({0, 1}), "0-1");
-  EXPECT_EQ(ranges({0, 1, 2, 3, 6}), "0-3,6");
-  EXPECT_EQ(ranges({0, 2, 4}), "0,2,4");
-  EXPECT_EQ(ranges({1, 2, 5, 6, 7, 15}), "1-2,5-7,15");
-}
-
 TEST(FormatBandwidth, OneDecimalBelowHundred) {
   EXPECT_EQ(format_bandwidth(0), "-");
   EXPECT_EQ(format_bandwidth(478'400), "478 GB/s");
@@ -76,6 +66,14 @@ TEST(FormatBrief, KeepsThePrecisionThatMatters) {
   EXPECT_EQ(format_brief(Duration::millis(4'249)), "4.2s");
   EXPECT_EQ(format_brief(Duration::millis(125'400)), "2m5s");
   EXPECT_EQ(format_brief(Duration::seconds(12'029)), "3h20m");
+}
+
+TEST(FormatBrief, NeverShowsMoreThanThereWas) {
+  EXPECT_EQ(format_brief(Duration::micros(999)), "0s");
+  EXPECT_EQ(format_brief(Duration::micros(999'999)), "999ms");
+  EXPECT_EQ(format_brief(Duration::millis(59'999)), "59.9s");
+  EXPECT_EQ(format_brief(Duration::minutes(60) - Duration::nanos(1)), "59m59s");
+  EXPECT_EQ(format_brief(Duration::hours(2) - Duration::nanos(1)), "1h59m");
 }
 
 TEST(FormatClock, ShowsMilliseconds) {

@@ -72,6 +72,15 @@ bool expression_matches(const api::json::value& expression, const model::Pod& po
   return requirement.matches(name.empty() ? api::Labels() : api::Labels{{"class", name}});
 }
 
+/// Whether the key counts pods or what they ask for. Other objects are counted by the quota
+/// controller, which keeps those keys of status.used.
+bool is_of_pods(std::string_view name) {
+  return name == "pods" || name == "count/pods" || name == "cpu" || name == "memory" ||
+         name == "ephemeral-storage" || name.starts_with("hugepages-") ||
+         name.starts_with("limits.") ||
+         (name.starts_with("requests.") && name != "requests.storage");
+}
+
 std::string listed(const ResourceList& amounts, const std::vector<std::string>& names) {
   std::string out;
   for (const std::string& name : names) {
@@ -240,7 +249,11 @@ void QuotaLedger::publish(Store& store, Account& account) {
     return;
   }
   ResourceList used = account.used;
+  const auto view = model::resource_quota_view(*current);
   for (const auto& [name, limit] : account.hard) {
+    if (!is_of_pods(name) && view && (*view)->used.contains(name)) {
+      used.emplace(name, (*view)->used.find(name)->second);
+    }
     used.try_emplace(name);
   }
   api::json::value document = editable(current->json());

@@ -1,6 +1,7 @@
 // ResourceQuota for pods: what a namespace may hold and what it holds. Source:
 // kubernetes/pkg/quota/v1/evaluator/core and apiserver admission resourcequota. Counted as pods
-// come, finish and go, so that status.used is always true and no controller has to recount.
+// come, finish and go, so that what status.used says of pods is always true and no controller has
+// to recount; what it says of other objects is left to the quota controller.
 #pragma once
 
 #include <map>

@@ -157,6 +157,19 @@ INSTANTIATE_TEST_SUITE_P(
             "", kHigh}),
     [](const auto& one) { return one.param.name; });
 
+TEST_F(Quota, CountsOfOtherObjectsAreSomebodyElses) {
+  const auto q = create(quota(R"({"pods":"3","count/jobs.batch":"5","configmaps":"5"})")).value();
+  EXPECT_EQ(used(), R"({"configmaps":"0","count/jobs.batch":"0","pods":"0"})");
+  ASSERT_TRUE(
+      patch(q, R"({"status":{"used":{"count/jobs.batch":"2","pods":"9"}}})", Subresource::Status));
+  EXPECT_EQ(used(), R"({"configmaps":"0","count/jobs.batch":"2","pods":"0"})")
+      << "pods are the ledger's";
+  ASSERT_TRUE(create(gpus(1, "a")));
+  EXPECT_EQ(used(), R"({"configmaps":"0","count/jobs.batch":"2","pods":"1"})");
+  ASSERT_TRUE(patch(q, R"({"spec":{"hard":{"count/jobs.batch":null}}})"));
+  EXPECT_EQ(used(), R"({"configmaps":"0","pods":"1"})") << "no limit, no count";
+}
+
 /// The slow truth: after any history the ledger equals a recount.
 TEST_F(Quota, AlwaysEqualsARecount) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {

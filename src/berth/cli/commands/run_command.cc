@@ -30,8 +30,8 @@ constexpr Duration kLongestRun = Duration::hours(24 * 365); // without --until
 
 void say_notes(const Load& load, const std::vector<report::UnhandledKind>& unhandled,
                Terminal& terminal) {
-  for (const std::string& note : load.notes) {
-    terminal.note(note);
+  for (const report::Note& note : load.notes) {
+    note.warning ? terminal.warn(to_string(note)) : terminal.note(to_string(note));
   }
   for (const report::UnhandledKind& kind : unhandled) {
     terminal.note(fmt::format("{} {} ({}): stored; nothing here acts on this kind yet",
@@ -47,25 +47,23 @@ report::TableStyle style_of(const RunOptions& options, const Terminal& terminal)
 }
 
 // NAME or NAMESPACE/NAME, against the pods there were.
-std::vector<api::Key> pods_named(const std::string& wanted, const Observer& observer) {
-  std::vector<api::Key> out;
-  for (const auto& walk : observer.record().pods()) {
-    if (walk->key.to_string() == wanted || walk->key.name == wanted) {
-      out.push_back(walk->key);
-    }
-  }
-  return out;
+bool is_named(const report::PodLine& pod, std::string_view wanted) {
+  return pod.name == wanted || fmt::format("{}/{}", pod.ns, pod.name) == wanted;
 }
 
-void show_containers(const RunOptions& options, const Observer& observer, Terminal& terminal) {
+void show_containers(const report::RunReport& report, const RunOptions& options,
+                     const Observer& observer, Terminal& terminal) {
   for (const std::string& wanted : options.show_containers) {
-    const std::vector<api::Key> pods = pods_named(wanted, observer);
-    if (pods.empty()) {
-      terminal.warn(fmt::format("--show-container: there was no pod {}", wanted));
+    bool found = false;
+    for (const report::PodLine& pod : report.pods) {
+      if (is_named(pod, wanted)) {
+        found = true;
+        *terminal.out.to << render_containers(pod, observer.containers({pod.ns, pod.name}),
+                                              style_of(options, terminal));
+      }
     }
-    for (const api::Key& pod : pods) {
-      *terminal.out.to << render_containers(pod.to_string(), observer.containers(pod),
-                                            style_of(options, terminal));
+    if (!found) {
+      terminal.warn(fmt::format("--show-container: there was no pod {}", wanted));
     }
   }
 }
@@ -83,7 +81,7 @@ void print_report(const report::RunReport& report, const RunOptions& options,
   case Output::Text:
   case Output::Wide:
     *terminal.out.to << report::render_run(report, style_of(options, terminal));
-    show_containers(options, observer, terminal);
+    show_containers(report, options, observer, terminal);
     return;
   }
 }
@@ -126,6 +124,7 @@ class Run {
     report::RunReport report = build_report({.options = &options_,
                                              .spec = &load_.spec,
                                              .objects = &load_.objects,
+                                             .notes = &load_.notes,
                                              .applied = &applied_,
                                              .observer = &observer_,
                                              .cluster = &cluster_,
@@ -161,7 +160,8 @@ int run_it(const RunOptions& options, Load load, Terminal& terminal) {
     return kFailed;
   }
   if (options.output == Output::Text || options.output == Output::Wide) {
-    *terminal.out.to << report::render_cluster(cluster, terminal.out.paint) << '\n';
+    *terminal.out.to << report::render_cluster(cluster, terminal.out.paint)
+                     << (options.quiet ? "" : "\n");
   }
   return Run(options, std::move(load), terminal, *timeline, *drive)();
 }
@@ -170,7 +170,9 @@ int run_command(const Invocation& invocation) {
   Terminal& terminal = invocation.terminal;
   const auto options = read_run_options(invocation.values);
   if (!options) {
-    terminal.error(options.error().message, terminal.program + " run --help");
+    const bool says_what_to_try = options.error().message.find("; try ") != std::string::npos;
+    terminal.error(options.error().message,
+                   says_what_to_try ? "" : terminal.program + " run --help");
     return kUsage;
   }
   Load load = load_run(*options);
@@ -295,7 +297,8 @@ Command run_command_table() {
                       "agent with its GPU device plugin "
                       "for every node. No GPU, no container engine and no privileges are needed. "
                       "Applies the manifests, shows what "
-                      "happens to every pod, and ends when everything is done or stuck.",
+                      "happens to every pod, and ends when nothing more will happen: "
+                      "everything is done, runs on, or is stuck.",
                       "The report has a table of pods with their nodes, GPUs, predicted all-reduce "
                       "bandwidth and the time spent in "
                       "each state; the gangs; a map of who held which GPU at the busiest moment; "

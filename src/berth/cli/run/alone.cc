@@ -80,23 +80,35 @@ class EmptyCluster {
     apply(std::move(context));
   }
 
-  Alone ask(const std::vector<api::Object>& pods) {
+  AloneAnswer ask(const std::vector<api::Object>& pods) {
     std::vector<api::Manifest> manifests;
     for (const api::Object& pod : pods) {
       manifests.push_back({.object = pod, .where = {}});
     }
     const bool accepted = apply(std::move(manifests));
     std::set<api::Key> running;
+    std::string refusal;
     for (const api::Object& pod : pods) {
       cluster_.client().get(client::kPods, pod.key(), [&](Result<api::Object> now) {
-        if (now && api::string_at(now->json(), "status.phase") == "Running") {
+        const auto view = now ? model::pod_view(*now) : tl::unexpected(now.error());
+        if (!view) {
+          return;
+        }
+        if ((*view)->status.phase == "Running") {
           running.insert(now->key());
+        }
+        const model::Condition* scheduled = (*view)->status.condition("PodScheduled");
+        if (refusal.empty() && scheduled != nullptr && scheduled->status == "False") {
+          refusal = scheduled->message;
         }
       });
     }
     loop_.run_until(loop_.now());
     clear(pods);
-    return accepted && running.size() == pods.size() ? Alone::Runs : Alone::Never;
+    if (accepted && running.size() == pods.size()) {
+      return {.alone = Alone::Runs};
+    }
+    return {.alone = Alone::Never, .message = std::move(refusal)};
   }
 
  private:
@@ -150,12 +162,12 @@ class EmptyCluster {
 
 } // namespace
 
-std::map<std::string, Alone>
+std::map<std::string, AloneAnswer>
 ask_alone(const AloneQuestion& question,
           const std::vector<std::shared_ptr<const cluster::PodWalk>>& stuck,
           const std::vector<std::shared_ptr<const cluster::PodWalk>>& all) {
-  std::map<std::string, Alone> answers;
-  std::map<std::string, Alone> by_signature;
+  std::map<std::string, AloneAnswer> answers;
+  std::map<std::string, AloneAnswer> by_signature;
   std::optional<EmptyCluster> empty;
   for (const auto& walk : stuck) {
     const auto pod = model::pod_view(walk->last);

@@ -13,6 +13,13 @@
 
 namespace berth::cli {
 
+struct AloneAnswer {
+  report::Alone alone = report::Alone::Unknown;
+  /// Never: what the scheduler of the empty cluster said; "" if it was not the scheduler who
+  /// refused.
+  std::string message = {};
+};
+
 struct AloneQuestion {
   const cluster::ClusterSpec* spec = nullptr; ///< faults are left out
   cluster::ClusterOptions options;
@@ -23,7 +30,7 @@ struct AloneQuestion {
 /// For each pod that waits for the scheduler, by namespace/name: Runs or Never. Pods of `all` that
 /// belong to the gang of a stuck one are submitted with it. Pods that differ only in name and owner
 /// are asked for once.
-std::map<std::string, report::Alone>
+std::map<std::string, AloneAnswer>
 ask_alone(const AloneQuestion& question,
           const std::vector<std::shared_ptr<const cluster::PodWalk>>& stuck,
           const std::vector<std::shared_ptr<const cluster::PodWalk>>& all);

@@ -79,6 +79,26 @@ hardware::GpuMask mask_of(const std::vector<int>& gpus) {
   return mask;
 }
 
+// Where time in a state is counted; nullptr for the states after running.
+Duration* total_of(report::PodLine& line, PodState state) {
+  switch (state) {
+  case PodState::Pending:
+  case PodState::Gated:
+  case PodState::Unschedulable:
+    return &line.waiting;
+  case PodState::Bound:
+  case PodState::ContainerCreating:
+    return &line.starting;
+  case PodState::Running:
+    return &line.running;
+  case PodState::Succeeded:
+  case PodState::Failed:
+  case PodState::Deleted:
+    return nullptr;
+  }
+  return nullptr;
+}
+
 void add_holding(report::PodLine& line, const Holding& holding, const cluster::Cluster& cluster) {
   line.gpus = holding.gpus;
   for (const int gpu : holding.gpus) {
@@ -90,6 +110,45 @@ void add_holding(report::PodLine& line, const Holding& holding, const cluster::C
   }
 }
 
+// Instants are cut to the milliseconds they are shown in before they are subtracted, so that the
+// times in the states add up to what lies between the shown instants.
+void add_states(report::PodLine& line, const cluster::PodWalk& walk, const RunFacts& facts) {
+  const auto shown = [&](TimePoint at) {
+    return Duration::millis((std::max(at, facts.start) - facts.start).count_millis());
+  };
+  for (std::size_t i = 0; i < walk.history.size(); ++i) {
+    const auto& [state, from] = walk.history[i];
+    const TimePoint to = i + 1 < walk.history.size() ? walk.history[i + 1].second : facts.end;
+    line.states.push_back({.state = std::string(to_string(state)), .at = shown(from)});
+    if (Duration* total = total_of(line, state)) {
+      *total += shown(to) - shown(from);
+    }
+  }
+}
+
+std::int64_t restarts_of(const api::Object& pod) {
+  std::int64_t sum = 0;
+  boost::system::error_code ignored; // a count that is no integer counts as none
+  for (const char* list : {"status.initContainerStatuses", "status.containerStatuses"}) {
+    const json::value* statuses = api::find_path(pod.json(), list);
+    if (statuses == nullptr || !statuses->is_array()) {
+      continue;
+    }
+    for (const json::value& status : statuses->as_array()) {
+      const json::value* count = api::find(status, "restartCount");
+      if (count != nullptr && count->is_number()) {
+        sum += count->to_number<std::int64_t>(ignored);
+      }
+    }
+  }
+  return sum;
+}
+
+bool is_terminating(const cluster::PodWalk& walk) {
+  return walk.last.meta().deletion_timestamp && walk.state != PodState::Deleted &&
+         walk.state != PodState::Succeeded && walk.state != PodState::Failed;
+}
+
 report::PodLine pod_line(const cluster::PodWalk& walk, const model::Pod& pod,
                          const RunFacts& facts) {
   report::PodLine line;
@@ -97,20 +156,15 @@ report::PodLine pod_line(const cluster::PodWalk& walk, const model::Pod& pod,
   line.name = walk.key.name;
   line.phase = phase_of(walk.state);
   line.reason = pod.status.reason;
+  line.terminating = is_terminating(walk);
   if (const api::OwnerReference* owner = pod.meta.controller()) {
     line.owner = fmt::format("{}/{}", owner->kind, owner->name);
   }
   line.gang = pod.pod_group();
   line.node = pod.spec.node_name;
   line.gpu_request = model::gpu_request(pod.spec);
-  const auto in = [&](PodState state) { return walk.time_in(state, facts.end); };
-  line.waiting = in(PodState::Pending) + in(PodState::Gated) + in(PodState::Unschedulable);
-  line.starting = in(PodState::Bound) + in(PodState::ContainerCreating);
-  line.running = in(PodState::Running);
-  for (const auto& [state, at] : walk.history) {
-    line.states.push_back(
-        {.state = std::string(to_string(state)), .at = std::max(at, facts.start) - facts.start});
-  }
+  add_states(line, walk, facts);
+  line.restarts = restarts_of(walk.last);
   for (const runtime::ContainerFacts& container : facts.observer->containers(walk.key)) {
     line.containers.push_back(container_document(container));
   }
@@ -183,9 +237,13 @@ std::vector<NodeRoom> rooms(const RunFacts& facts, const report::GpuMap& at_end)
     if (!node || !history.changes.back().present) {
       continue;
     }
-    NodeRoom room{.name = name, .allocatable = (*node)->allocatable, .gpus_free = 0};
+    NodeRoom room{.name = name,
+                  .allocatable = (*node)->allocatable,
+                  .ready = history.changes.back().ready,
+                  .gpus_free = 0};
+    const bool open = room.ready && !(*node)->unschedulable;
     const auto row = std::ranges::find(at_end.nodes, name, &report::NodeMap::node);
-    if (row != at_end.nodes.end()) {
+    if (open && row != at_end.nodes.end()) {
       room.gpus_free =
           std::ranges::count(row->gpus, report::GpuCell::State::Free, &report::GpuCell::state);
     }
@@ -215,13 +273,13 @@ std::vector<report::StuckPod> stuck_pods(const RunFacts& facts, const Walks& wal
   std::vector<report::StuckPod> out;
   for (const auto& walk : walks) {
     const auto pod = model::pod_view(walk->last);
-    if (!is_stuck(walk->state) || !pod) {
+    if ((!is_stuck(walk->state) && !is_terminating(*walk)) || !pod) {
       continue;
     }
     const auto answer = alone.find(walk->key.to_string());
-    report::StuckPod stuck = explain_stuck(
-        **pod, *walk, answer == alone.end() ? report::Alone::Unknown : answer->second, nodes);
-    if (stuck.code == "OTHER_SCHEDULER") {
+    report::StuckPod stuck =
+        explain_stuck(**pod, *walk, answer == alone.end() ? AloneAnswer() : answer->second, nodes);
+    if (stuck.code == "OTHER_SCHEDULER" || stuck.code == "GANG_INCOMPLETE") {
       stuck.alone = report::Alone::Unknown;
     }
     if (walk->state == PodState::Bound || walk->state == PodState::ContainerCreating) {
@@ -369,6 +427,9 @@ int exit_code_of(const report::RunReport& report, bool with_exit_code) {
   }
   bool never = false;
   for (const report::StuckPod& pod : report.stuck) {
+    if (pod.code == "TERMINATING") {
+      continue; // it is to go, not to run
+    }
     if (pod.phase == "Failed") {
       const auto line = std::ranges::find_if(report.pods, [&](const report::PodLine& p) {
         return p.ns == pod.ns && p.name == pod.name;
@@ -394,6 +455,7 @@ report::RunReport build_report(const RunFacts& facts) {
   report.outcome = facts.outcome;
   add_objects(report, facts);
   report.unhandled = unhandled_kinds(*facts.objects);
+  report.notes = *facts.notes;
   const std::vector<Holding> holdings = holdings_of(*facts.observer, facts.end);
   add_pods(report, facts, holdings);
   for (const auto& [uid, object] : facts.observer->jobs()) {

@@ -15,6 +15,7 @@ struct RunFacts {
   const RunOptions* options = nullptr;
   const cluster::ClusterSpec* spec = nullptr;
   const std::vector<api::Manifest>* objects = nullptr;
+  const std::vector<report::Note>* notes = nullptr;
   const std::vector<cluster::Applied>* applied = nullptr;
   const Observer* observer = nullptr;
   const cluster::Cluster* cluster = nullptr;

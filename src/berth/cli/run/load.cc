@@ -12,6 +12,7 @@
 #include "berth/api/json.h"
 #include "berth/api/kinds.h"
 #include "berth/cli/run/manifest_files.h"
+#include "berth/cli/run/remarks.h"
 #include "berth/report/text.h"
 
 namespace berth::cli {
@@ -110,9 +111,9 @@ void add_namespaces(Load& load) {
     }
   }
   if (!added.empty()) {
-    load.notes.push_back(fmt::format("made {} that no manifest defines: {}",
-                                     added.size() == 1 ? "the namespace" : "namespaces",
-                                     fmt::join(added, ", ")));
+    load.notes.push_back({.message = fmt::format("made {} that no manifest defines: {}",
+                                                 added.size() == 1 ? "the namespace" : "namespaces",
+                                                 fmt::join(added, ", "))});
   }
   std::ranges::move(load.objects, std::back_inserter(front));
   load.objects = std::move(front);
@@ -128,8 +129,12 @@ void read_cluster_files(const RunOptions& options, Load& load) {
   if (options.cluster_files.empty()) {
     return;
   }
-  ManifestFiles files = read_manifest_files(options.cluster_files, Depth::Folder);
+  ManifestFiles files =
+      read_manifest_files(options.cluster_files, Depth::Folder, api::Duplicates::Refuse);
   std::ranges::move(files.errors, std::back_inserter(load.errors));
+  if (!load.errors.empty()) {
+    return; // what is missing is in the file that was not read
+  }
   auto spec = cluster::read_cluster_spec(files.manifests);
   if (!spec) {
     load.errors.push_back(std::move(spec).error());
@@ -163,7 +168,8 @@ void settle_cluster(const RunOptions& options, Load& load) {
   if (load.spec.groups.empty() && load.spec.nodes.empty() && options.cluster_files.empty()) {
     load.spec.groups.push_back(
         {.platform = "dgx-h100", .count = 2, .prefix = "", .labels = {}, .taints = {}});
-    load.notes.emplace_back("no --nodes and no --cluster: running on 2 dgx-h100 nodes (16 GPUs)");
+    load.notes.push_back(
+        {.message = "no --nodes and no --cluster: running on 2 dgx-h100 nodes (16 GPUs)"});
   }
   if (auto valid = cluster::validate(load.spec); !valid) {
     load.errors.push_back(std::move(valid).error());
@@ -174,8 +180,10 @@ void settle_cluster(const RunOptions& options, Load& load) {
 
 Load load_run(const RunOptions& options) {
   Load load;
-  ManifestFiles files = read_manifest_files(options.files, options.depth);
+  ManifestFiles files =
+      read_manifest_files(options.files, options.depth, api::Duplicates::TakeLast);
   load.errors = std::move(files.errors);
+  load.notes = std::move(files.warnings);
   Gathered gathered;
   for (api::Manifest& manifest : files.manifests) {
     if (is_node(manifest)) {
@@ -188,7 +196,14 @@ Load load_run(const RunOptions& options) {
   if (load.errors.empty()) {
     settle_cluster(options, load);
   }
+  if (load.errors.empty() && load.objects.empty() && load.spec.nodes.empty()) {
+    load.errors.push_back(
+        {.code = Code::Invalid,
+         .message = fmt::format("nothing to run: no objects in {}", fmt::join(options.files, ", ")),
+         .where = {}});
+  }
   if (load.errors.empty()) {
+    std::ranges::move(remarks_on(load.objects), std::back_inserter(load.notes));
     add_namespaces(load);
   }
   return load;

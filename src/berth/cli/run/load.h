@@ -9,14 +9,15 @@
 #include "berth/base/result.h"
 #include "berth/cli/run/options.h"
 #include "berth/cluster/spec.h"
+#include "berth/report/run_report.h"
 
 namespace berth::cli {
 
 struct Load {
   std::vector<api::Manifest> objects; ///< to apply, in reading order; no Nodes
   cluster::ClusterSpec spec;
-  std::vector<std::string> notes; ///< for the user
-  std::vector<Error> errors;      ///< not empty: nothing must run
+  std::vector<report::Note> notes; ///< for the user
+  std::vector<Error> errors;       ///< not empty: nothing must run
 };
 
 /// Reads all of it, collecting one error a file. Nodes among the manifests join the cluster.

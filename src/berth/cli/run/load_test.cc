@@ -58,9 +58,9 @@ TEST_F(LoadTest, ObjectsWithoutANamespaceGetTheOneAskedFor) {
   ASSERT_TRUE(l.errors.empty()) << to_string(l.errors[0]);
   EXPECT_THAT(names(l), ElementsAre("Namespace team-a", "Pod team-a/a", "Pod default/b",
                                     "PriorityClass high"));
-  EXPECT_THAT(l.notes,
-              ElementsAre(HasSubstr("running on 2 dgx-h100 nodes"),
-                          HasSubstr("made the namespace that no manifest defines: team-a")));
+  ASSERT_EQ(l.notes.size(), 2U);
+  EXPECT_THAT(l.notes[0].message, HasSubstr("running on 2 dgx-h100 nodes"));
+  EXPECT_THAT(l.notes[1].message, HasSubstr("made the namespace that no manifest defines: team-a"));
 }
 
 TEST_F(LoadTest, DefinedNamespacesAreNotMade) {
@@ -102,7 +102,7 @@ TEST_F(LoadTest, NodesOfOnePlatformAreCountedTogether) {
   ASSERT_TRUE(l.errors.empty()) << to_string(l.errors[0]);
   ASSERT_EQ(l.spec.groups.size(), 1U);
   EXPECT_EQ(l.spec.groups[0].count, 3);
-  EXPECT_THAT(l.notes, ElementsAre());
+  EXPECT_TRUE(l.notes.empty());
 }
 
 TEST_F(LoadTest, AClusterFileGivesNodesAndFaults) {
@@ -128,7 +128,7 @@ TEST_F(LoadTest, TheExampleClusterIsValid) {
   const Load l = load_run(options);
   ASSERT_TRUE(l.errors.empty()) << to_string(l.errors[0]);
   EXPECT_EQ(l.spec.node_count(), 7);
-  EXPECT_THAT(l.notes, ElementsAre());
+  EXPECT_TRUE(l.notes.empty());
 }
 
 } // namespace

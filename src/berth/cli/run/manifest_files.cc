@@ -6,12 +6,11 @@
 #include <iostream>
 #include <iterator>
 #include <optional>
+#include <ranges>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "berth/api/json.h"
-#include "berth/api/yaml.h"
 #include "berth/model/node.h"
 #include "berth/model/pod.h"
 #include "berth/model/workload.h"
@@ -122,91 +121,66 @@ std::optional<Error> decode_error(const api::Object& object) {
   return std::nullopt;
 }
 
-// Walks documents as the manifest reader does: a List's items are objects of their own, empty
-// documents are none.
-class Locator {
- public:
-  explicit Locator(std::vector<api::YamlDocument> documents) : documents_(std::move(documents)) {}
-
-  api::Position find(std::size_t wanted, const std::string& field) const {
-    std::size_t seen = 0;
-    for (const api::YamlDocument& document : documents_) {
-      if (const auto at = find_in(document, document.value, "", field, wanted, seen)) {
-        return *at;
-      }
-    }
-    return {};
+Result<api::LenientManifests> read_text_as(const std::string& text, const std::string& name,
+                                           api::Duplicates duplicates) {
+  if (duplicates == api::Duplicates::TakeLast) {
+    return api::read_manifests_leniently(text, name);
   }
-
- private:
-  static std::optional<api::Position> find_in(const api::YamlDocument& document,
-                                              const api::json::value& value,
-                                              const std::string& pointer, const std::string& field,
-                                              std::size_t wanted, std::size_t& seen) {
-    const api::json::value* items = api::find(value, "items");
-    if (api::string_at(value, "kind").ends_with("List") && items != nullptr && items->is_array()) {
-      for (std::size_t i = 0; i < items->as_array().size(); ++i) {
-        const std::string below = fmt::format("{}/items/{}", pointer, i);
-        if (const auto at = find_in(document, items->as_array()[i], below, field, wanted, seen)) {
-          return at;
-        }
-      }
-      return std::nullopt;
-    }
-    if (value.is_null() || seen++ != wanted) {
-      return std::nullopt;
-    }
-    return document.positions.find(pointer + api::pointer_of(field));
-  }
-
-  std::vector<api::YamlDocument> documents_;
-};
-
-// The error of the `index`th object of a text, with the place of its field.
-Error placed(Error error, const api::Manifest& manifest, std::size_t index,
-             const std::string& text) {
-  Where where = manifest.where;
-  where.field = error.where ? error.where->field : "";
-  if (const auto documents = api::parse_yaml(text, where.file); documents && !where.field.empty()) {
-    const api::Position at = Locator(*documents).find(index, where.field);
-    if (at.line > 0) {
-      where.line = at.line;
-      where.column = at.column;
-    }
-  }
-  error.where = std::move(where);
-  return error;
+  BERTH_TRY(auto manifests, api::read_manifests(text, name));
+  return api::LenientManifests{.manifests = std::move(manifests), .duplicates = {}};
 }
 
-void read_one(const std::string& path, ManifestFiles& out) {
+// A generated file may repeat one mistake thousands of times.
+void warn_of(const std::vector<api::DuplicateKey>& duplicates, const std::string& file,
+             std::vector<report::Note>& warnings) {
+  constexpr std::size_t kNamed = 20;
+  for (const api::DuplicateKey& key : duplicates | std::views::take(kNamed)) {
+    warnings.push_back(
+        {.warning = true,
+         .where = {.file = file, .line = key.line, .column = key.column, .field = key.field},
+         .message = fmt::format("given twice, first at line {} column {}; the last one counts, as "
+                                "with kubectl",
+                                key.first_line, key.first_column)});
+  }
+  if (duplicates.size() > kNamed) {
+    warnings.push_back(
+        {.warning = true,
+         .where = {.file = file},
+         .message = fmt::format("{} more keys are given twice", duplicates.size() - kNamed)});
+  }
+}
+
+void read_one(const std::string& path, api::Duplicates duplicates, ManifestFiles& out) {
   const auto text = read_text(path);
   if (!text) {
     out.errors.push_back(text.error());
     return;
   }
   const std::string name = path == "-" ? std::string(kStandardInput) : path;
-  auto manifests = api::read_manifests(*text, name);
-  if (!manifests) {
-    out.errors.push_back(std::move(manifests).error());
+  auto read = read_text_as(*text, name, duplicates);
+  if (!read) {
+    out.errors.push_back(std::move(read).error());
     return;
   }
-  for (std::size_t i = 0; i < manifests->size(); ++i) {
-    if (auto error = decode_error((*manifests)[i].object)) {
-      out.errors.push_back(placed(*std::move(error), (*manifests)[i], i, *text));
+  warn_of(read->duplicates, name, out.warnings);
+  for (const api::Manifest& manifest : read->manifests) {
+    if (auto error = decode_error(manifest.object)) {
+      out.errors.push_back(manifest.locate(*std::move(error)));
       return;
     }
   }
-  std::ranges::move(*manifests, std::back_inserter(out.manifests));
+  std::ranges::move(read->manifests, std::back_inserter(out.manifests));
 }
 
 } // namespace
 
-ManifestFiles read_manifest_files(const std::vector<std::string>& paths, Depth depth) {
+ManifestFiles read_manifest_files(const std::vector<std::string>& paths, Depth depth,
+                                  api::Duplicates duplicates) {
   ManifestFiles out;
   for (const std::string& path : paths) {
     std::error_code problem;
     if (path == "-" || !fs::is_directory(path, problem)) {
-      read_one(path, out);
+      read_one(path, duplicates, out);
       continue;
     }
     const auto files = files_of(path, depth);
@@ -215,7 +189,7 @@ ManifestFiles read_manifest_files(const std::vector<std::string>& paths, Depth d
       continue;
     }
     for (const std::string& file : *files) {
-      read_one(file, out);
+      read_one(file, duplicates, out);
     }
   }
   return out;

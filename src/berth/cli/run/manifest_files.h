@@ -8,17 +8,21 @@
 #include "berth/api/manifest.h"
 #include "berth/base/result.h"
 #include "berth/cli/run/options.h"
+#include "berth/report/run_report.h"
 
 namespace berth::cli {
 
 struct ManifestFiles {
   std::vector<api::Manifest> manifests;
   std::vector<Error> errors;
+  std::vector<report::Note> warnings; ///< keys given twice
 };
 
 /// A path is a file, a directory (its *.yaml, *.yml, *.json in name order; below too when
-/// recursive) or "-". Objects of kinds that Berth decodes are decoded, so that a wrong type is
-/// found here and not halfway through a run.
-ManifestFiles read_manifest_files(const std::vector<std::string>& paths, Depth depth);
+/// recursive) or "-". A key given twice is an error, or the last one counts and a warning names
+/// both places. Objects of kinds that Berth decodes are decoded, so that a wrong type is found here
+/// and not halfway through a run.
+ManifestFiles read_manifest_files(const std::vector<std::string>& paths, Depth depth,
+                                  api::Duplicates duplicates);
 
 } // namespace berth::cli

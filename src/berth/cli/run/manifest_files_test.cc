@@ -33,7 +33,7 @@ class ManifestFilesTest : public ::testing::Test {
 
   // The only error, with the test's folder cut off its place.
   std::string error_of(const std::string& path, Depth depth = Depth::Folder) {
-    const ManifestFiles files = read_manifest_files({path}, depth);
+    const ManifestFiles files = read_manifest_files({path}, depth, api::Duplicates::TakeLast);
     if (files.errors.size() != 1) {
       return "errors: " + std::to_string(files.errors.size());
     }
@@ -43,7 +43,8 @@ class ManifestFilesTest : public ::testing::Test {
   }
   std::vector<std::string> names_in(const std::string& path, Depth depth = Depth::Folder) {
     std::vector<std::string> names;
-    for (const api::Manifest& manifest : read_manifest_files({path}, depth).manifests) {
+    for (const api::Manifest& manifest :
+         read_manifest_files({path}, depth, api::Duplicates::TakeLast).manifests) {
       names.push_back(manifest.object.meta().name);
     }
     return names;
@@ -82,7 +83,8 @@ TEST_F(ManifestFilesTest, OneErrorAFile) {
   write("a.yaml", "a: [1\n");
   write("b.yaml", pod("good"));
   write("c.yaml", "{{{\n");
-  const ManifestFiles files = read_manifest_files({root()}, Depth::Folder);
+  const ManifestFiles files =
+      read_manifest_files({root()}, Depth::Folder, api::Duplicates::TakeLast);
   ASSERT_EQ(files.errors.size(), 2U);
   EXPECT_THAT(to_string(files.errors[0]), HasSubstr("a.yaml:"));
   EXPECT_THAT(to_string(files.errors[1]), HasSubstr("c.yaml:"));
@@ -128,6 +130,46 @@ items:
   const std::string error = error_of(path);
   EXPECT_THAT(error, HasSubstr("list.yaml:12:")) << error;
   EXPECT_THAT(error, HasSubstr("spec.containers")) << error;
+}
+
+constexpr const char* kTwice = R"(apiVersion: v1
+kind: Pod
+metadata: {name: a}
+spec:
+  restartPolicy: Always
+  containers: [{name: c, image: i}]
+  restartPolicy: Never
+)";
+
+TEST_F(ManifestFilesTest, OfAKeyGivenTwiceTheLastCountsAndIsNamed) {
+  const std::string path = write("twice.yaml", kTwice);
+  const ManifestFiles files = read_manifest_files({path}, Depth::Folder, api::Duplicates::TakeLast);
+  ASSERT_TRUE(files.errors.empty());
+  ASSERT_EQ(files.warnings.size(), 1U);
+  EXPECT_TRUE(files.warnings[0].warning);
+  EXPECT_EQ(to_string(files.warnings[0]),
+            path + ":7:3: spec.restartPolicy: given twice, first at line 5 column 3; the last one "
+                   "counts, as with kubectl");
+}
+
+TEST_F(ManifestFilesTest, OurOwnFilesAreReadStrictly) {
+  const std::string path = write("twice.yaml", kTwice);
+  const ManifestFiles files = read_manifest_files({path}, Depth::Folder, api::Duplicates::Refuse);
+  ASSERT_EQ(files.errors.size(), 1U);
+  EXPECT_THAT(to_string(files.errors[0]), HasSubstr("twice.yaml:7:3: key \"restartPolicy\""));
+  EXPECT_TRUE(files.warnings.empty());
+}
+
+TEST_F(ManifestFilesTest, AFloodOfWarningsIsCutShort) {
+  std::string text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n";
+  for (int i = 0; i < 100; ++i) {
+    text += "  k" + std::to_string(i) + ": x\n  k" + std::to_string(i) + ": y\n";
+  }
+  const auto warnings =
+      read_manifest_files({write("many.yaml", text)}, Depth::Folder, api::Duplicates::TakeLast)
+          .warnings;
+  ASSERT_EQ(warnings.size(), 21U);
+  EXPECT_THAT(to_string(warnings.back()), HasSubstr("80 more keys are given twice"));
 }
 
 } // namespace

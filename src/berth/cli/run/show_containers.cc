@@ -2,12 +2,25 @@
 
 #include <fmt/format.h>
 
+#include "berth/base/ranges.h"
 #include "berth/report/text.h"
 
 namespace berth::cli {
 namespace {
 
 using report::Tone;
+
+// " on dgx-h100-1, GPUs 0-7"; "" if it never had a node.
+std::string place_of(const report::PodLine& pod) {
+  if (pod.node.empty()) {
+    return "";
+  }
+  const std::string gpus =
+      pod.gpus.empty()
+          ? ""
+          : fmt::format(", GPU{} {}", pod.gpus.size() == 1 ? "" : "s", format_ranges(pod.gpus));
+  return fmt::format(" on {}{}", report::printable(pod.node), gpus);
+}
 
 std::string devices_of(const runtime::ContainerFacts& facts, report::TableStyle style) {
   report::Table table(
@@ -29,11 +42,11 @@ std::string mounts_of(const runtime::ContainerFacts& facts, report::TableStyle s
 
 } // namespace
 
-std::string render_containers(const std::string& pod,
+std::string render_containers(const report::PodLine& pod,
                               const std::vector<runtime::ContainerFacts>& containers,
                               const report::TableStyle& style) {
-  std::string out =
-      fmt::format("\n{}  {}\n", style.paint(Tone::Strong, "CONTAINERS OF"), report::printable(pod));
+  std::string out = fmt::format("\n{}  {}{}\n", style.paint(Tone::Strong, "CONTAINERS OF"),
+                                report::printable(pod.ns + "/" + pod.name), place_of(pod));
   if (containers.empty()) {
     return out + "none was ever running\n";
   }

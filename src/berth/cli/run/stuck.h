@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "berth/cli/run/alone.h"
 #include "berth/cluster/flight_record.h"
 #include "berth/model/pod.h"
 #include "berth/report/run_report.h"
@@ -16,7 +17,8 @@ namespace berth::cli {
 struct NodeRoom {
   std::string name;
   model::ResourceList allocatable;
-  std::int64_t gpus_free = 0;
+  bool ready = true;
+  std::int64_t gpus_free = 0; ///< none on a node that is not ready or cordoned
 };
 
 /// "3 Insufficient nvidia.com/gpu" of a FailedScheduling message.
@@ -31,9 +33,10 @@ struct Reason {
 /// ...", in order; none for any other message.
 std::vector<Reason> parse_failed_scheduling(std::string_view message);
 
-/// The pod must be neither running nor succeeded. `alone` is left Unknown and may be set before: a
-/// code that depends on it (GPU_EXCEEDS_NODE or GPU_BUSY) uses it.
+/// The pod must be neither running nor succeeded, or being deleted. What an empty cluster says
+/// decides between "never" and "not now", and a pod that never fits is explained by what it lacks
+/// there, not by what others hold.
 report::StuckPod explain_stuck(const model::Pod& pod, const cluster::PodWalk& walk,
-                               report::Alone alone, const std::vector<NodeRoom>& nodes);
+                               const AloneAnswer& alone, const std::vector<NodeRoom>& nodes);
 
 } // namespace berth::cli

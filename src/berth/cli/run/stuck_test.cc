@@ -78,7 +78,7 @@ constexpr const char* kNoGpu = "0/2 nodes are available: 2 Insufficient nvidia.c
 
 TEST(ExplainStuck, MoreGpusThanAnyNodeHas) {
   const Example e = unschedulable(kNoGpu, "16");
-  const auto stuck = explain_stuck(e.pod, e.walk, Alone::Never, {dgx("a", 8), dgx("b", 8)});
+  const auto stuck = explain_stuck(e.pod, e.walk, {Alone::Never}, {dgx("a", 8), dgx("b", 8)});
   EXPECT_EQ(stuck.code, "GPU_EXCEEDS_NODE");
   EXPECT_EQ(stuck.summary, "can never fit: asks for 16 GPUs on one node, the largest node has 8");
   EXPECT_EQ(stuck.message, kNoGpu);
@@ -88,21 +88,64 @@ TEST(ExplainStuck, MoreGpusThanAnyNodeHas) {
 
 TEST(ExplainStuck, FreeButOnDifferentNodes) {
   const Example e = unschedulable(kNoGpu, "8");
-  const auto stuck = explain_stuck(e.pod, e.walk, Alone::Runs, {dgx("a", 6), dgx("b", 7)});
+  const auto stuck = explain_stuck(e.pod, e.walk, {Alone::Runs}, {dgx("a", 6), dgx("b", 7)});
   EXPECT_EQ(stuck.code, "GPU_FRAGMENTED");
   EXPECT_EQ(stuck.summary, "13 GPUs are free, but no node has 8 of them: b comes closest with 7");
 }
 
 TEST(ExplainStuck, TooFewFree) {
   const Example e = unschedulable(kNoGpu, "8");
-  const auto stuck = explain_stuck(e.pod, e.walk, Alone::Runs, {dgx("a", 1), dgx("b", 0)});
+  const auto stuck = explain_stuck(e.pod, e.walk, {Alone::Runs}, {dgx("a", 1), dgx("b", 0)});
   EXPECT_EQ(stuck.code, "GPU_BUSY");
   EXPECT_EQ(stuck.summary, "waits for others: 8 GPUs wanted, 1 free in the cluster");
 }
 
+TEST(ExplainStuck, FreeOnNodesItMayNotUse) {
+  const Example e = unschedulable(kNoGpu, "4");
+  const auto stuck = explain_stuck(e.pod, e.walk, {Alone::Runs}, {dgx("a", 8), dgx("b", 0)});
+  EXPECT_EQ(stuck.code, "GPU_BUSY");
+  EXPECT_EQ(stuck.summary, "waits for others: of the nodes it may use, none has 4 GPUs free");
+}
+
+TEST(ExplainStuck, WhatIsMissingInAnEmptyClusterIsTheReasonForNever) {
+  // GPUs are short only now; what never comes is the label.
+  const Example e = unschedulable(kNoGpu, "4");
+  const auto stuck =
+      explain_stuck(e.pod, e.walk,
+                    {Alone::Never, "0/2 nodes are available: 2 node(s) didn't match Pod's node "
+                                   "affinity/selector. preemption: 0/2 nodes are available."},
+                    {dgx("a", 0), dgx("b", 0)});
+  EXPECT_EQ(stuck.code, "NODE_AFFINITY_MISMATCH");
+  EXPECT_EQ(stuck.summary, "can never fit: no node will do (2 without the labels that its "
+                           "nodeSelector or node affinity asks for)");
+  EXPECT_EQ(stuck.message, kNoGpu) << "what this cluster's scheduler said stays";
+}
+
+TEST(ExplainStuck, EveryRuleIsCountedWhenSeveralTakeNodesAway) {
+  const Example e =
+      unschedulable("0/6 nodes are available: 1 Too many pods, 2 node(s) didn't match Pod's node "
+                    "affinity/selector, 3 node(s) had untolerated taint {a: b}.",
+                    "1");
+  const auto stuck = explain_stuck(e.pod, e.walk, {Alone::Runs}, {dgx("a", 0)});
+  EXPECT_EQ(stuck.code, "TAINT_NOT_TOLERATED");
+  EXPECT_EQ(stuck.summary, "no node will do (1 with as many pods as they take, 2 without the "
+                           "labels that its nodeSelector or node affinity asks for, 3 with a taint "
+                           "that it does not tolerate)");
+}
+
+TEST(ExplainStuck, ANodeThatIsDownIsNoNodeTooSmall) {
+  const Example e = unschedulable(kNoGpu, "8");
+  EXPECT_EQ(explain_stuck(
+                e.pod, e.walk, {Alone::Runs},
+                {{.name = "a", .allocatable = {{"nvidia.com/gpu", quantity("4")}}, .gpus_free = 4}})
+                .code,
+            "GPU_BUSY")
+      << "an empty cluster would run it";
+}
+
 TEST(ExplainStuck, NoNodeHasGpus) {
   const Example e = unschedulable(kNoGpu, "1");
-  EXPECT_EQ(explain_stuck(e.pod, e.walk, Alone::Never,
+  EXPECT_EQ(explain_stuck(e.pod, e.walk, {Alone::Never},
                           {{.name = "cpu", .allocatable = {}, .gpus_free = 0}})
                 .code,
             "RESOURCE_NOT_ADVERTISED");
@@ -111,12 +154,12 @@ TEST(ExplainStuck, NoNodeHasGpus) {
 TEST(ExplainStuck, OtherResources) {
   Example e = unschedulable("0/1 nodes are available: 1 Insufficient cpu.", "");
   e.pod.spec.containers[0].resources.requests = {{"cpu", quantity("400")}};
-  EXPECT_EQ(explain_stuck(e.pod, e.walk, Alone::Never, {dgx("a", 8)}).code,
+  EXPECT_EQ(explain_stuck(e.pod, e.walk, {Alone::Never}, {dgx("a", 8)}).code,
             "RESOURCE_EXCEEDS_NODE");
   e.pod.spec.containers[0].resources.requests = {{"cpu", quantity("100")}};
-  EXPECT_EQ(explain_stuck(e.pod, e.walk, Alone::Runs, {dgx("a", 8)}).code, "RESOURCE_BUSY");
+  EXPECT_EQ(explain_stuck(e.pod, e.walk, {Alone::Runs}, {dgx("a", 8)}).code, "RESOURCE_BUSY");
   e = unschedulable("0/1 nodes are available: 1 Insufficient example.com/fpga.", "");
-  EXPECT_EQ(explain_stuck(e.pod, e.walk, Alone::Never, {dgx("a", 8)}).code,
+  EXPECT_EQ(explain_stuck(e.pod, e.walk, {Alone::Never}, {dgx("a", 8)}).code,
             "RESOURCE_NOT_ADVERTISED");
 }
 
@@ -129,7 +172,7 @@ class RulesAboutNodes : public ::testing::TestWithParam<Rule> {};
 
 TEST_P(RulesAboutNodes, HaveTheirCodes) {
   const Example e = unschedulable(GetParam().message, "1");
-  EXPECT_EQ(explain_stuck(e.pod, e.walk, Alone::Never, {dgx("a", 8)}).code, GetParam().code);
+  EXPECT_EQ(explain_stuck(e.pod, e.walk, {Alone::Never}, {dgx("a", 8)}).code, GetParam().code);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -148,19 +191,19 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(ExplainStuck, StatesBeforeAndAfterScheduling) {
   Example e = unschedulable("", "");
   e.walk.state = PodState::Gated;
-  EXPECT_EQ(explain_stuck(e.pod, e.walk, Alone::Unknown, {}).code, "SCHEDULING_GATED");
+  EXPECT_EQ(explain_stuck(e.pod, e.walk, {Alone::Unknown}, {}).code, "SCHEDULING_GATED");
 
   e.walk.state = PodState::Pending;
   e.pod.status.conditions.clear();
-  EXPECT_EQ(explain_stuck(e.pod, e.walk, Alone::Unknown, {}).code, "NOT_TRIED");
+  EXPECT_EQ(explain_stuck(e.pod, e.walk, {Alone::Unknown}, {}).code, "NOT_TRIED");
   e.pod.spec.scheduler_name = "volcano";
-  EXPECT_EQ(explain_stuck(e.pod, e.walk, Alone::Unknown, {}).code, "OTHER_SCHEDULER");
+  EXPECT_EQ(explain_stuck(e.pod, e.walk, {Alone::Unknown}, {}).code, "OTHER_SCHEDULER");
 
   e.walk.state = PodState::Bound;
   e.pod.spec.node_name = "gone";
-  EXPECT_EQ(explain_stuck(e.pod, e.walk, Alone::Unknown, {dgx("a", 8)}).code, "NODE_UNKNOWN");
+  EXPECT_EQ(explain_stuck(e.pod, e.walk, {Alone::Unknown}, {dgx("a", 8)}).code, "NODE_UNKNOWN");
   e.pod.spec.node_name = "a";
-  EXPECT_EQ(explain_stuck(e.pod, e.walk, Alone::Unknown, {dgx("a", 8)}).code, "STARTING");
+  EXPECT_EQ(explain_stuck(e.pod, e.walk, {Alone::Unknown}, {dgx("a", 8)}).code, "STARTING");
 }
 
 TEST(ExplainStuck, FailedPodsKeepTheirReason) {
@@ -169,20 +212,102 @@ TEST(ExplainStuck, FailedPodsKeepTheirReason) {
   e.pod.status.phase = "Failed";
   e.pod.status.reason = "UnexpectedAdmissionError";
   e.pod.status.message = "Allocate failed due to no healthy devices present";
-  const auto stuck = explain_stuck(e.pod, e.walk, Alone::Unknown, {dgx("a", 8)});
+  const auto stuck = explain_stuck(e.pod, e.walk, {Alone::Unknown}, {dgx("a", 8)});
   EXPECT_EQ(stuck.code, "KUBELET_REJECTED");
   EXPECT_EQ(stuck.message,
             "UnexpectedAdmissionError: Allocate failed due to no healthy devices present");
   e.pod.status.reason = "Evicted";
-  EXPECT_EQ(explain_stuck(e.pod, e.walk, Alone::Unknown, {}).code, "EVICTED");
+  EXPECT_EQ(explain_stuck(e.pod, e.walk, {Alone::Unknown}, {}).code, "EVICTED");
   e.pod.status.reason = "";
-  EXPECT_EQ(explain_stuck(e.pod, e.walk, Alone::Unknown, {}).code, "CONTAINER_FAILED");
+  EXPECT_EQ(explain_stuck(e.pod, e.walk, {Alone::Unknown}, {}).code, "CONTAINER_FAILED");
+}
+
+TEST(ExplainStuck, AGangIsShortOfPodsOrOfRoom) {
+  const auto member = [](std::string message) {
+    Example e = unschedulable(std::move(message), "8");
+    e.pod.meta.labels[std::string(model::kPodGroupLabel)] = "g";
+    return e;
+  };
+  const auto explain = [&](const std::string& message, AloneAnswer alone) {
+    const Example e = member(message);
+    const auto stuck = explain_stuck(e.pod, e.walk, alone, {dgx("a", 8)});
+    return stuck.code + ": " + stuck.summary;
+  };
+  EXPECT_EQ(explain("0/1 nodes are available: pre-filter pod g-0 cannot find enough sibling pods, "
+                    "current pods number: 2, minMember of group: 3.",
+                    {Alone::Never}),
+            "GANG_INCOMPLETE: its gang g has 2 of the 3 pods that it needs");
+  EXPECT_EQ(explain("0/1 nodes are available: PodGroup not found.", {Alone::Never}),
+            "GANG_INCOMPLETE: the PodGroup g that it names is not there");
+  EXPECT_EQ(explain(kNoGpu, {Alone::Never}),
+            "GANG_WAITING: can never fit: the pods of its gang g do not fit together, even in an "
+            "empty cluster")
+      << "one of them would";
+  EXPECT_EQ(explain(kNoGpu, {Alone::Runs}),
+            "GANG_WAITING: waits for others: its gang g does not fit as a whole now");
+  Example wide = member(kNoGpu);
+  wide.pod.spec.containers[0].resources.requests["nvidia.com/gpu"] = quantity("16");
+  wide.pod.spec.containers[0].resources.limits["nvidia.com/gpu"] = quantity("16");
+  EXPECT_EQ(explain_stuck(wide.pod, wide.walk, {Alone::Never}, {dgx("a", 8)}).code,
+            "GPU_EXCEEDS_NODE");
+}
+
+TEST(ExplainStuck, ADisruptedPodSaysByWhat) {
+  Example e = unschedulable("", "");
+  e.walk.state = PodState::Failed;
+  e.pod.status.phase = "Failed";
+  e.pod.spec.node_name = "nowhere";
+  e.pod.status.conditions = {{.type = "DisruptionTarget",
+                              .status = "True",
+                              .reason = "DeletionByPodGC",
+                              .message = "PodGC: node no longer exists"}};
+  EXPECT_EQ(explain_stuck(e.pod, e.walk, {}, {}).summary,
+            "given up, for its node nowhere is not there");
+  e.pod.status.conditions[0].reason = "PreemptionByScheduler";
+  e.pod.status.conditions[0].message = "default-scheduler: preempting";
+  EXPECT_EQ(explain_stuck(e.pod, e.walk, {}, {}).summary, "evicted: default-scheduler: preempting");
+  EXPECT_EQ(explain_stuck(e.pod, e.walk, {}, {}).code, "EVICTED");
+}
+
+TEST(ExplainStuck, AFailedContainerIsNamed) {
+  Example e = unschedulable("", "");
+  e.walk.state = PodState::Failed;
+  e.pod.status.phase = "Failed";
+  e.walk.last =
+      *api::Object::parse(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"status":{
+        "initContainerStatuses":[{"name":"prepare","state":{"terminated":{"exitCode":0}}}],
+        "containerStatuses":[{"name":"proxy","state":{"running":{}}},
+                             {"name":"trainer","state":{"terminated":{"exitCode":137}}}]}})");
+  EXPECT_EQ(explain_stuck(e.pod, e.walk, {}, {}).summary,
+            "container trainer ended with exit code 137");
+}
+
+TEST(ExplainStuck, WhatIsBeingDeletedAndDoesNotGo) {
+  Example e = unschedulable("", "8");
+  e.walk.state = PodState::Running;
+  e.pod.spec.node_name = "a";
+  e.pod.meta.deletion_timestamp = TimePoint::from_unix_seconds(1);
+  NodeRoom node = dgx("a", 0);
+  node.ready = false;
+  auto stuck = explain_stuck(e.pod, e.walk, {}, {node});
+  EXPECT_EQ(stuck.code, "TERMINATING");
+  EXPECT_EQ(stuck.phase, "Running");
+  EXPECT_EQ(stuck.summary,
+            "being deleted, but its node a does not say that its containers have ended");
+  EXPECT_EQ(explain_stuck(e.pod, e.walk, {}, {}).summary, stuck.summary)
+      << "nor does one that is gone";
+  node.ready = true;
+  EXPECT_EQ(explain_stuck(e.pod, e.walk, {}, {node}).summary,
+            "being deleted, its containers are still ending");
+  e.pod.meta.finalizers = {"example.com/keep"};
+  EXPECT_EQ(explain_stuck(e.pod, e.walk, {}, {node}).summary,
+            "being deleted, held by the finalizer example.com/keep");
 }
 
 TEST(ExplainStuck, AGangThatWaitsSaysSo) {
   Example e = unschedulable("waiting for the other members", "8");
   e.pod.meta.labels[std::string(model::kPodGroupLabel)] = "g";
-  const auto stuck = explain_stuck(e.pod, e.walk, Alone::Runs, {dgx("a", 8)});
+  const auto stuck = explain_stuck(e.pod, e.walk, {Alone::Runs}, {dgx("a", 8)});
   EXPECT_EQ(stuck.code, "GANG_WAITING");
   EXPECT_THAT(stuck.summary, HasSubstr("its gang g"));
 }

@@ -16,8 +16,18 @@ namespace {
 
 constexpr std::size_t kNarrowest = 20;
 constexpr std::size_t kWidest = 48;
-constexpr std::size_t kJobSuffix = 6; // "-x7k2p"
 
+// "-x7k2p", and "-12" before it for the indexes of an Indexed Job.
+std::size_t pod_suffix(const api::Object& job) {
+  std::size_t width = 6;
+  if (api::string_at(job.json(), "spec.completionMode") == "Indexed") {
+    const api::json::value* completions = api::find_path(job.json(), "spec.completions");
+    const bool counted = completions != nullptr && completions->is_int64();
+    const std::int64_t last = counted ? std::max<std::int64_t>(completions->as_int64(), 1) - 1 : 0;
+    width += 1 + fmt::formatted_size("{}", last);
+  }
+  return width;
+}
 // As wide as the longest name that is likely to come.
 std::size_t width_for(const std::vector<api::Manifest>& objects) {
   std::size_t width = kNarrowest;
@@ -25,7 +35,7 @@ std::size_t width_for(const std::vector<api::Manifest>& objects) {
     const std::string& kind = manifest.object.gvk().kind;
     if (kind == "Pod" || kind == "Job" || kind == "PodGroup") {
       const std::size_t prefix = kind == "PodGroup" ? std::string_view("podgroup/").size() : 4;
-      const std::size_t suffix = kind == "Job" ? kJobSuffix : 0;
+      const std::size_t suffix = kind == "Job" ? pod_suffix(manifest.object) : 0;
       width = std::max(width,
                        prefix + report::display_width(manifest.object.key().to_string()) + suffix);
     }

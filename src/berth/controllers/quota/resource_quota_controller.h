@@ -1,5 +1,6 @@
-// Keeps status.hard and status.used of ResourceQuotas true. Rule: the Kubernetes resource quota
-// controller; refusing what exceeds a quota is admission's business.
+// Keeps the object counts of ResourceQuotas true ("count/jobs.batch", "configmaps"). Rule: the
+// Kubernetes resource quota controller. Pods and what they ask for are accounted for by the server
+// with every write of a pod (store/quota.h); each key of status.used has one writer.
 #pragma once
 
 #include <memory>
@@ -9,7 +10,7 @@
 
 namespace berth::controllers {
 
-/// Usage is kept as a running sum a quota: a change of a pod costs O(quotas of its namespace).
+/// Watches a kind from the first quota on that counts it.
 class ResourceQuotaController {
  public:
   ResourceQuotaController(client::Client& client, Loop& loop);
