@@ -18,6 +18,7 @@ namespace berth::node {
 namespace {
 
 constexpr std::string_view kLog = "device-manager";
+constexpr Duration kSaveAgain = Duration::seconds(10);
 using deviceplugin::ContainerAllocateResponse;
 
 std::string pod_text(const model::Pod& pod) {
@@ -50,10 +51,12 @@ struct DeviceManager::State : std::enable_shared_from_this<State> {
   std::deque<std::shared_ptr<Allocation>> queue; ///< the front one is being served
   bool serving = false;
   bool change_posted = false;
+  Timer save_again; ///< what the disk did not take is not left out of date until the next change
 
   State(Loop& on, CheckpointStore& disk, DeviceManagerOptions with)
       : loop(&on), store(&disk), options(std::move(with)),
-        endpoints(on, options.endpoint_stop_grace, [this] { changed(); }), started_at(on.now()) {}
+        endpoints(on, options.endpoint_stop_grace, [this] { changed(); }), started_at(on.now()),
+        save_again(on) {}
 
   void restore();
   void save();
@@ -79,7 +82,8 @@ struct DeviceManager::State : std::enable_shared_from_this<State> {
   std::optional<std::vector<std::string>> chosen_gpus(const model::Pod& pod) const;
   AllocationVerdict verdict_of(const Error& error, const PickRequest& request) const;
   bool may_come_back(std::string_view resource) const;
-  void collect_gone();
+  bool collect_gone();
+  void take_from_others(const Holding& used);
   AllocationVerdict check_prepared(const model::Pod& pod, const std::string& container) const;
   void refill(const std::shared_ptr<const model::Pod>& pod, const std::string& container,
               DeviceManager::Done done);
@@ -148,8 +152,10 @@ void DeviceManager::State::save() {
   for (const std::string& resource : endpoints.resources()) {
     checkpoint.registered[resource] = endpoints.pool(resource)->healthy();
   }
+  save_again.cancel();
   if (const auto written = store->write(encode_checkpoint(checkpoint)); !written) {
     log(LogLevel::Error, kLog, to_string(written.error()));
+    save_again.set(kSaveAgain, [this] { save(); });
   }
 }
 
@@ -273,14 +279,41 @@ AllocationVerdict DeviceManager::State::verdict_of(const Error& error,
           error.message};
 }
 
-void DeviceManager::State::collect_gone() {
+// What other pods have on record of the same devices is out of date: their use has been seen.
+void DeviceManager::State::take_from_others(const Holding& used) {
+  for (const std::string& id : used.ids()) {
+    const std::string other = ledger.holder(used.resource, id);
+    if (other.empty() || other == used.pod_uid) {
+      continue;
+    }
+    log(LogLevel::Warn, kLog,
+        fmt::format("checkpoint gives {} {} to pod {}, but container {} of pod {} uses it",
+                    used.resource, id, other, used.container, used.pod_uid));
+    std::vector<std::string> containers;
+    for (const Holding* holding : ledger.of_pod(other)) {
+      const auto ids = holding->ids();
+      if (holding->resource == used.resource && std::ranges::binary_search(ids, id)) {
+        containers.push_back(holding->container);
+      }
+    }
+    for (const std::string& container : containers) {
+      ledger.erase(other, container, used.resource);
+    }
+  }
+}
+
+// True if any pod was.
+bool DeviceManager::State::collect_gone() {
+  bool any = false;
   for (const std::string& uid : ledger.pods()) {
     if (options.holder_state(uid) == HolderState::Gone) {
       log(LogLevel::Info, kLog, fmt::format("releasing devices of pod {}, which is gone", uid));
       ledger.erase_pod(uid);
       unproven.erase(uid);
+      any = true;
     }
   }
+  return any;
 }
 
 void DeviceManager::State::step(const std::shared_ptr<Allocation>& allocation) {
@@ -520,7 +553,9 @@ DeviceManager::DeviceManager(Loop& loop, CheckpointStore& store, DeviceManagerOp
   state_->restore();
 }
 
-DeviceManager::~DeviceManager() = default;
+DeviceManager::~DeviceManager() {
+  state_->save_again.cancel();
+}
 
 void DeviceManager::register_plugin(deviceplugin::RegisterRequest request,
                                     deviceplugin::Done<void> done) {
@@ -643,20 +678,33 @@ void DeviceManager::release_init_surplus(const model::Pod& pod) {
 }
 
 void DeviceManager::adopt(std::string_view pod_uid, std::string_view container,
-                          const std::map<std::string, std::vector<std::string>>& devices) {
+                          const std::map<std::string, std::vector<std::string>>& devices,
+                          Found found) {
   for (const auto& [resource, ids] : devices) {
-    if (state_->ledger.find(pod_uid, container, resource)) {
-      continue;
-    }
     Holding holding{.pod_uid = std::string(pod_uid),
                     .container = std::string(container),
                     .resource = resource,
                     .devices = {{-1, ids}}};
-    if (!state_->ledger.record(std::move(holding))) {
-      log(LogLevel::Error, kLog,
-          fmt::format("container {} of pod {} runs with {} that another pod holds", container,
-                      pod_uid, resource));
+    const Holding* recorded = state_->ledger.find(pod_uid, container, resource);
+    if (recorded && (found == Found::Ended || recorded->ids() == holding.ids())) {
+      continue;
     }
+    if (found == Found::MayRun) {
+      state_->take_from_others(holding);
+    }
+    if (!state_->ledger.record(std::move(holding))) {
+      log(LogLevel::Warn, kLog,
+          fmt::format("container {} of pod {}, which has ended, had {} that another pod has now",
+                      container, pod_uid, resource));
+      continue;
+    }
+    state_->save();
+  }
+}
+
+void DeviceManager::forget_gone() {
+  if (state_->collect_gone()) {
+    state_->changed();
   }
 }
 

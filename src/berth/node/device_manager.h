@@ -43,6 +43,9 @@ enum class AllocationScope {
   Running, ///< the init phase is over: sidecars and app containers
 };
 
+/// In which state a container was found that an earlier agent made.
+enum class Found { MayRun, Ended };
+
 struct DeviceManagerOptions {
   std::string boot_id;
   Duration endpoint_stop_grace = Duration::minutes(5);
@@ -89,9 +92,13 @@ class DeviceManager final : public deviceplugin::Registration {
   void release(std::string_view pod_uid);
   /// The pod's init phase is over: what only its init containers hold is free.
   void release_init_surplus(const model::Pod& pod);
-  /// A container found in the runtime that holds devices the checkpoint does not know.
+  /// A container found in the runtime, with the devices it was made with. One that may run has
+  /// them, whatever a checkpoint says that may be older; one that has ended has what is recorded
+  /// for it or, with nothing recorded, what nobody else has.
   void adopt(std::string_view pod_uid, std::string_view container,
-             const std::map<std::string, std::vector<std::string>>& devices);
+             const std::map<std::string, std::vector<std::string>>& devices, Found found);
+  /// Releases what pods hold that are gone: for when every pod of the node is known.
+  void forget_gone();
 
   /// Resources with devices (or with a zero that stays), for the node's status.
   std::map<std::string, DeviceCount> accounting() const;
