@@ -17,7 +17,10 @@ using deviceplugin::ContainerAllocateResponse;
 ContainerAllocateResponse merge_edits(const std::vector<const Holding*>& holdings) {
   ContainerAllocateResponse merged;
   for (const Holding* holding : holdings) {
-    const ContainerAllocateResponse& response = holding->response;
+    if (!holding->response) {
+      continue;
+    }
+    const ContainerAllocateResponse& response = *holding->response;
     for (const auto& [name, value] : response.envs) {
       if (const auto [it, added] = merged.envs.emplace(name, value);
           !added && it->second != value) {

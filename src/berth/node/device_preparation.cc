@@ -45,7 +45,7 @@ AllocationVerdict DevicePreparation::check(const model::Pod& pod,
     }
     const Holding* holding = book_->ledger().find(pod.meta.uid, container, request.resource);
     const auto endpoint = book_->endpoints().live(request.resource);
-    if (!holding || (holding->response == ContainerAllocateResponse() && !endpoint)) {
+    if (!holding || (!holding->response && !endpoint)) {
       return {AllocationVerdict::Kind::Wait,
               fmt::format(
                   "no devices found allocated in local cache for pod {}, container {}, resource {}",
@@ -76,7 +76,7 @@ void DevicePreparation::refill(const std::shared_ptr<const model::Pod>& pod,
                                const std::string& container, Done done) {
   for (const Holding* holding : book_->ledger().of_container(pod->meta.uid, container)) {
     const auto endpoint = book_->endpoints().live(holding->resource);
-    if (holding->response == ContainerAllocateResponse() && endpoint) {
+    if (!holding->response && endpoint) {
       call_plugin<std::vector<ContainerAllocateResponse>>(
           *loop_, book_->options().rpc_timeout, weak_from_this(),
           [&](auto answer) { endpoint->plugin->allocate({holding->ids()}, answer); },
@@ -91,7 +91,7 @@ void DevicePreparation::refill(const std::shared_ptr<const model::Pod>& pod,
             copy.response = std::move(responses->front());
             const bool recorded =
                 book_->ledger().find(copy.pod_uid, copy.container, copy.resource) &&
-                copy.response != ContainerAllocateResponse() && book_->record(copy);
+                book_->record(copy);
             if (!recorded) {
               done({AllocationVerdict::Kind::Rejected, "the devices have been released"});
               return;
