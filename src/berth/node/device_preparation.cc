@@ -7,15 +7,12 @@
 #include <fmt/format.h>
 
 #include "berth/node/plugin_call.h"
+#include "berth/node/pod_verdict.h"
 
 namespace berth::node {
 namespace {
 
 using deviceplugin::ContainerAllocateResponse;
-
-std::string pod_text(const model::Pod& pod) {
-  return fmt::format("{}_{}({})", pod.meta.name, pod.meta.ns, pod.meta.uid);
-}
 
 } // namespace
 
@@ -49,7 +46,7 @@ AllocationVerdict DevicePreparation::check(const model::Pod& pod,
       return {AllocationVerdict::Kind::Wait,
               fmt::format(
                   "no devices found allocated in local cache for pod {}, container {}, resource {}",
-                  pod_text(pod), container, request.resource)};
+                  log_name(pod), container, request.resource)};
     }
     if (old_boot && !endpoint) {
       return {AllocationVerdict::Kind::Wait,

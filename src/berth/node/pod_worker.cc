@@ -1,70 +1,44 @@
 #include "berth/node/pod_worker.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "berth/base/assert.h"
 #include "berth/node/container_start.h"
+#include "berth/node/device_health_watch.h"
 #include "berth/node/pod_actions.h"
+#include "berth/node/pod_runtime.h"
 #include "berth/node/pod_status.h"
+#include "berth/node/pod_verdict.h"
 #include "berth/node/pod_writer.h"
+#include "berth/node/start_holds.h"
+#include "berth/node/stop_deadlines.h"
 
 namespace berth::node {
-namespace {
 
 using client::EventType;
-
-constexpr std::int64_t kDefaultGraceSeconds = 30;
-constexpr Duration kSidecarGrace = Duration::seconds(30);
-constexpr Duration kUnderWay = Duration::seconds(1);
-constexpr Duration kFirstRetry = Duration::seconds(10);
-constexpr Duration kLastRetry = Duration::seconds(300);
-
-std::string pod_text(const model::Pod& pod) {
-  return fmt::format("{}_{}({})", pod.meta.name, pod.meta.ns, pod.meta.uid);
-}
-
-// How the pod ends, once nothing of it runs.
-struct Verdict {
-  std::string phase;
-  Reason why;
-};
-
-Verdict allocation_failure(const std::string& message) {
-  const std::string text = fmt::format("Allocate failed due to {}, which is unexpected", message);
-  return {"Failed", {"UnexpectedAdmissionError", text}};
-}
-
-} // namespace
 
 struct PodWorker::State : std::enable_shared_from_this<State> {
   WorkerPlace place;
   std::shared_ptr<const model::Pod> pod;
-  PodRecord record;
+  std::shared_ptr<PodRuntime> containers;
   std::unique_ptr<PodWriter> writer;
   std::optional<TimePoint> start_time;
 
   bool admitted = false;
   bool object_gone = false;
-  bool busy = false; ///< one request to the runtime or the device manager is out
   bool sync_posted = false;
   bool finished = false;
   bool removed = false;
   bool init_surplus_released = false;
   std::optional<Verdict> verdict;
-  std::map<std::string, TimePoint> stop_deadlines; ///< container id to when SIGKILL comes
-  std::map<std::string, TimePoint> held;   ///< container name ("" the sandbox) to when to try again
-  std::map<std::string, Reason> waiting;   ///< container name to why it waits
-  std::map<std::string, int> failures;     ///< container name ("" the sandbox) to failed starts
-  std::set<std::string> announced_backoff; ///< ids of containers whose back-off has its event
-  std::set<std::string> sick_devices;      ///< those that were announced
-  std::string device_message;              ///< why devices are waited for
+  StartHolds holds;
+  StopDeadlines stops;
+  DeviceHealthWatch health;
+  std::string device_message; ///< why devices are waited for
   Timer wake;
   Timer deadline;
   Timer device_wait;
@@ -75,45 +49,29 @@ struct PodWorker::State : std::enable_shared_from_this<State> {
 
   const api::Object& object() const { return writer->pod(); }
   TimePoint now() const { return place.loop->now(); }
-  PodView view() const { return make_pod_view(*pod, record); }
+  PodView view() const { return make_pod_view(*pod, containers->record()); }
   bool deleting() const { return object().meta().deletion_timestamp.has_value(); }
   bool ending() const { return object_gone || verdict || deleting(); }
 
   void observe(api::Object newer);
-  void see_terminal();
   void kick();
   void sync();
-  void run(const PodView& view);
-  void stop(const PodView& view);
-  void look_at(const std::string& container);
-  void finish(const PodView& view);
+  void run(const PodView& now_is);
+  void stop(const PodView& now_is);
+  void finish(const PodView& now_is);
   void clean_up();
-  void create_sandbox(const PodView& view);
-  void start(const PodView& view, const PodAction& action);
+  void create_sandbox(const PodView& now_is);
+  void start(const PodView& now_is, const PodAction& action);
   void started(const std::string& name, Role role, const StartResult& result);
-  void start_failed(const std::string& name, const Reason& why);
-  void relist();
-  void hold_for_retry(const std::string& name);
-  void drop_old_attempts(const std::string& name);
   void hold_for_devices(const std::string& message);
-  void show_backoff(const PodView& view);
-  void watch_devices();
-  std::map<std::string, DeviceHealths> device_healths() const;
-  Duration grace() const;
+  void devices_did_not_come();
   void write_status();
   void set_deadline();
   void event(EventType type, std::string_view reason, const std::string& message) {
     place.events->record(object(), type, reason, message);
   }
-  // Runs `next` on the answer while this lives, then looks again.
-  template <class F> auto then(F next) {
-    return [weak = weak_from_this(), next = std::move(next)](auto&& answer) {
-      if (const auto state = weak.lock()) {
-        state->busy = false;
-        next(*state, std::forward<decltype(answer)>(answer));
-        state->kick();
-      }
-    };
+  void wake_at(TimePoint time) {
+    wake.set(time - now(), [this] { kick(); });
   }
 };
 
@@ -135,19 +93,14 @@ void PodWorker::State::observe(api::Object newer) {
   if (auto decoded = model::pod_view(object())) {
     pod = *decoded;
   }
-  see_terminal();
+  if (!verdict) {
+    verdict = stored_verdict(*pod);
+  }
   kick();
 }
 
-// A pod that the API calls ended never becomes anything else.
-void PodWorker::State::see_terminal() {
-  if (pod->terminal() && !verdict) {
-    verdict = Verdict{pod->status.phase, {pod->status.reason, pod->status.message}};
-  }
-}
-
 void PodWorker::State::sync() {
-  if (busy || removed) {
+  if (containers->busy() || removed) {
     return;
   }
   wake.cancel();
@@ -157,7 +110,7 @@ void PodWorker::State::sync() {
     run(view());
   }
   write_status();
-  if (finished && object_gone && !busy) {
+  if (finished && object_gone && !containers->busy()) {
     clean_up();
   } else if (finished && deleting()) {
     writer->remove();
@@ -170,16 +123,19 @@ void PodWorker::State::run(const PodView& now_is) {
     stop(now_is);
     return;
   }
-  show_backoff(now_is);
+  for (const std::string& name : holds.show_backoff(now_is, now())) {
+    event(EventType::Warning, "BackOff",
+          fmt::format("Back-off restarting failed container {} in pod {}", name, log_name(*pod)));
+  }
   if (now_is.init_phase_over() && !init_surplus_released) {
     init_surplus_released = true;
     place.devices->release_init_surplus(*pod);
   }
-  const PodAction action = next_action(now_is, held, now());
+  const PodAction action = next_action(now_is, holds.held(), now());
   switch (action.kind) {
   case PodAction::Kind::Nothing:
     if (action.not_before && *action.not_before != TimePoint::max()) {
-      wake.set(*action.not_before - now(), [this] { kick(); });
+      wake_at(*action.not_before);
     }
     return;
   case PodAction::Kind::CreateSandbox:
@@ -204,72 +160,30 @@ void PodWorker::State::set_deadline() {
   }
   const TimePoint at = *start_time + Duration::seconds(*seconds);
   if (at <= now()) {
-    verdict = Verdict{
-        "Failed",
-        {"DeadlineExceeded", "Pod was active on the node longer than the specified deadline"}};
-    event(EventType::Normal, "DeadlineExceeded", verdict->why.message);
+    verdict = deadline_exceeded();
+    event(EventType::Normal, verdict->why.reason, verdict->why.message);
   } else if (!deadline.armed()) {
     deadline.set(at - now(), [this] { kick(); });
   }
 }
 
-Duration PodWorker::State::grace() const {
-  const auto& meta = object().meta();
-  const std::int64_t own =
-      pod->spec.termination_grace_period_seconds.value_or(kDefaultGraceSeconds);
-  const std::int64_t seconds = meta.deletion_grace_period_seconds.value_or(own);
-  return Duration::seconds(std::max<std::int64_t>(seconds, 1));
-}
-
 void PodWorker::State::stop(const PodView& now_is) {
   device_wait.cancel();
   deadline.cancel();
-  const auto stops = next_stops(now_is);
-  for (const std::size_t index : stops) {
-    const ContainerView& each = now_is.containers[index];
-    // A sidecar of a pod that ended by itself has its own time; one of a deleted pod what is left.
-    const Duration limit = each.role == Role::Sidecar ? std::min(grace(), kSidecarGrace) : grace();
-    const TimePoint kill_at = now() + limit;
-    const auto [asked, first] = stop_deadlines.emplace(each.current->id, kill_at);
-    if (!first && asked->second <= kill_at) {
-      continue;
+  for (const StopOrder& order : stops.orders(now_is, grace_of(object(), *pod), now())) {
+    if (order.first) {
+      event(EventType::Normal, "Killing", fmt::format("Stopping container {}", order.container));
     }
-    asked->second = kill_at;
-    if (first) {
-      event(EventType::Normal, "Killing", fmt::format("Stopping container {}", each.spec->name));
-    }
-    // Its end is an event; should that be missed, the answer says that it is time to look.
-    place.runtime->stop_container(
-        each.current->id, limit,
-        [weak = weak_from_this(), id = each.current->id](const Result<void>&) {
-          if (const auto state = weak.lock()) {
-            state->look_at(id);
-          }
-        });
+    containers->stop_container(order.id, order.grace);
   }
-  if (!stops.empty()) {
+  if (now_is.any_running()) {
     return;
   }
   if (now_is.sandbox_ready()) {
-    busy = true;
-    place.runtime->stop_pod_sandbox(
-        now_is.sandbox->id, then([id = now_is.sandbox->id](State& state, const Result<void>&) {
-          state.record.sandboxes[id].state = runtime::SandboxState::NotReady;
-        }));
+    containers->stop_sandbox(now_is.sandbox->id);
     return;
   }
   finish(now_is);
-}
-
-void PodWorker::State::look_at(const std::string& container) {
-  place.runtime->container_status(
-      container, [weak = weak_from_this()](const Result<runtime::ContainerStatus>& now_is) {
-        const auto state = weak.lock();
-        if (state && now_is) {
-          apply_event(state->record, {runtime::ContainerEvent::Type::Stopped, *now_is});
-          state->kick();
-        }
-      });
 }
 
 void PodWorker::State::finish(const PodView& now_is) {
@@ -279,126 +193,72 @@ void PodWorker::State::finish(const PodView& now_is) {
   finished = true;
   place.devices->release(pod->meta.uid);
   if (!verdict) {
-    const bool succeeded = std::ranges::all_of(now_is.containers, [](const ContainerView& each) {
-      return each.role == Role::Sidecar || each.succeeded();
-    });
-    verdict = Verdict{succeeded ? "Succeeded" : "Failed", {}};
+    verdict = stopped_verdict(now_is);
   }
   place.on_release();
 }
 
 // The object is gone: so is, after this, everything of it here.
 void PodWorker::State::clean_up() {
-  if (record.sandboxes.empty()) {
+  const auto& sandboxes = containers->record().sandboxes;
+  if (sandboxes.empty()) {
     removed = true;
     place.on_release();
     return;
   }
-  busy = true;
-  const std::string id = record.sandboxes.begin()->first;
-  place.runtime->remove_pod_sandbox(
-      id, then([id](State& state, const Result<void>&) { state.record.sandboxes.erase(id); }));
+  const std::string id = sandboxes.begin()->first;
+  containers->remove_sandbox(id);
 }
 
 void PodWorker::State::create_sandbox(const PodView& now_is) {
-  if (const auto hold = held.find(""); hold != held.end() && hold->second > now()) {
-    wake.set(hold->second - now(), [this] { kick(); });
+  const auto hold = holds.held().find(StartHolds::kSandbox);
+  if (hold != holds.held().end() && hold->second > now()) {
+    wake_at(hold->second);
     return;
   }
-  busy = true;
   const std::uint32_t attempt = now_is.sandbox ? now_is.sandbox->attempt + 1 : 0;
-  place.runtime->run_pod_sandbox(
-      make_sandbox_config(*pod, attempt),
-      then([](State& state, Result<runtime::SandboxStatus> made) {
-        if (made) {
-          state.failures.erase("");
-          const std::string id = made->id;
-          state.record.sandboxes[id] = *std::move(made);
-          state.init_surplus_released = false;
+  containers->run_sandbox(
+      make_sandbox_config(*pod, attempt), [weak = weak_from_this()](const Result<void>& made) {
+        const auto state = weak.lock();
+        if (!state) {
           return;
         }
-        if (made.error().code == Code::AlreadyExists) {
-          state.held[""] = state.now() + kUnderWay;
+        if (made) {
+          state->holds.started(StartHolds::kSandbox);
+          state->init_surplus_released = false;
+        } else if (made.error().code == Code::AlreadyExists) {
+          state->holds.under_way(StartHolds::kSandbox, state->now());
         } else {
-          state.event(EventType::Warning, "FailedCreatePodSandBox",
-                      fmt::format("Failed to create pod sandbox: {}", made.error().message));
-          state.hold_for_retry("");
+          state->event(EventType::Warning, "FailedCreatePodSandBox",
+                       fmt::format("Failed to create pod sandbox: {}", made.error().message));
+          state->holds.failed(StartHolds::kSandbox, state->now());
         }
-        state.relist();
-      }));
-}
-
-// What the runtime does not do as asked may have been asked before, by an agent that is gone: look
-// what is there.
-void PodWorker::State::relist() {
-  busy = true;
-  place.runtime->list(then([](State& state, Result<runtime::Listing> listing) {
-    if (!listing) {
-      return;
-    }
-    state.record = {};
-    for (runtime::SandboxStatus& sandbox : listing->sandboxes) {
-      if (sandbox.uid == state.pod->meta.uid) {
-        state.record.sandboxes.emplace(sandbox.id, std::move(sandbox));
-      }
-    }
-    for (runtime::ContainerStatus& container : listing->containers) {
-      if (container.pod_uid == state.pod->meta.uid) {
-        state.record.containers.emplace(container.id, std::move(container));
-      }
-    }
-  }));
-}
-
-void PodWorker::State::hold_for_retry(const std::string& name) {
-  const int times = std::min(failures[name]++, 5);
-  held[name] = now() + std::min(kFirstRetry * (std::int64_t{1} << times), kLastRetry);
+      });
 }
 
 void PodWorker::State::start(const PodView& now_is, const PodAction& action) {
   const ContainerView& each = now_is.containers[action.container];
-  const bool created = each.current && each.current->state == runtime::ContainerState::Created;
-  StartOrder order{.object = object(),
-                   .pod = pod,
-                   .container = each.spec,
-                   .role = each.role,
-                   .attempt = each.next_attempt,
-                   .restart_delay = action.delay,
-                   .sandbox_id = now_is.sandbox->id,
-                   .created_id = created ? each.current->id : "",
-                   .pod_ip = now_is.sandbox->ip.empty() ? place.host_ip : now_is.sandbox->ip,
-                   .host_ip = place.host_ip,
-                   .gpu_machine = place.gpu_machine,
-                   .scope = now_is.init_phase_over() ? AllocationScope::Running
-                                                     : AllocationScope::Whole};
-  busy = true;
-  start_container(
-      *place.devices, *place.runtime, weak_from_this(), std::move(order),
-      then([name = each.spec->name, role = each.role](State& state, const StartResult& result) {
-        state.started(name, role, result);
-      }));
+  StartOrder order = make_start_order(object(), pod, now_is, action.container, action.delay);
+  order.host_ip = place.host_ip;
+  order.gpu_machine = place.gpu_machine;
+  containers->start(std::move(order), [weak = weak_from_this(), name = each.spec->name,
+                                       role = each.role](const StartResult& result) {
+    if (const auto state = weak.lock()) {
+      state->started(name, role, result);
+    }
+  });
 }
 
 void PodWorker::State::started(const std::string& name, Role role, const StartResult& result) {
   switch (result.kind) {
-  case StartResult::Kind::Started: {
-    const auto [it, added] = record.containers.emplace(result.status.id, result.status);
-    if (!added && it->second.state <= result.status.state) {
-      it->second = result.status;
-    }
-    held.erase(name);
-    waiting.erase(name);
-    failures.erase(name);
+  case StartResult::Kind::Started:
+    holds.started(name);
     device_wait.cancel();
     event(EventType::Normal, "Started", fmt::format("Started container {}", name));
-    drop_old_attempts(name);
     return;
-  }
   case StartResult::Kind::DevicesWait:
-    held[name] = TimePoint::max();
     hold_for_devices(result.why.message);
-    waiting[name] = {role == Role::App ? "ContainerCreating" : "PodInitializing",
-                     "waiting for devices: " + result.why.message};
+    holds.needs_devices(name, role, result.why.message);
     return;
   case StartResult::Kind::DevicesRejected:
     if (!verdict) {
@@ -407,36 +267,13 @@ void PodWorker::State::started(const std::string& name, Role role, const StartRe
     }
     return;
   case StartResult::Kind::UnderWay:
-    held[name] = now() + kUnderWay;
-    relist();
+    holds.under_way(name, now());
     return;
   case StartResult::Kind::Failed:
-    start_failed(name, result.why);
-    relist();
-    return;
-  }
-}
-
-void PodWorker::State::start_failed(const std::string& name, const Reason& why) {
-  hold_for_retry(name);
-  if (waiting[name] != why) {
-    event(EventType::Warning, "Failed", fmt::format("Error: {}", why.message));
-  }
-  waiting[name] = why;
-}
-
-// The runtime keeps the attempt that counts and the one before.
-void PodWorker::State::drop_old_attempts(const std::string& name) {
-  std::vector<std::pair<std::uint32_t, std::string>> attempts;
-  for (const auto& [id, status] : record.containers) {
-    if (status.name == name) {
-      attempts.emplace_back(status.attempt, id);
+    if (holds.failed(name, result.why, now())) {
+      event(EventType::Warning, "Failed", fmt::format("Error: {}", result.why.message));
     }
-  }
-  std::ranges::sort(attempts, std::greater<>());
-  for (std::size_t i = 2; i < attempts.size(); ++i) {
-    place.runtime->remove_container(attempts[i].second, [](const Result<void>&) {});
-    record.containers.erase(attempts[i].second);
+    return;
   }
 }
 
@@ -447,69 +284,18 @@ void PodWorker::State::hold_for_devices(const std::string& message) {
   }
   device_message = message;
   if (!device_wait.armed()) {
-    device_wait.set(place.device_wait, [this] {
-      if (!verdict) {
-        verdict = allocation_failure(device_message);
-        if (!admitted) {
-          verdict->why.message = "Pod was rejected: " + verdict->why.message;
-        }
-        event(EventType::Warning, verdict->why.reason,
-              allocation_failure(device_message).why.message);
-        kick();
-      }
-    });
+    device_wait.set(place.device_wait, [this] { devices_did_not_come(); });
   }
 }
 
-void PodWorker::State::show_backoff(const PodView& now_is) {
-  for (const ContainerView& each : now_is.containers) {
-    const auto until = backing_off_until(each, pod->spec.restart_policy, now());
-    const auto shown = waiting.find(each.spec->name);
-    if (!until) {
-      if (shown != waiting.end() && shown->second.reason == "CrashLoopBackOff") {
-        waiting.erase(shown);
-      }
-      continue;
-    }
-    const std::string delay = berth::to_string(restart_delay(*each.current));
-    waiting[each.spec->name] = {"CrashLoopBackOff",
-                                fmt::format("back-off {} restarting failed container={} pod={}",
-                                            delay, each.spec->name, pod_text(*pod))};
-    if (announced_backoff.insert(each.current->id).second) {
-      event(EventType::Warning, "BackOff",
-            fmt::format("Back-off restarting failed container {} in pod {}", each.spec->name,
-                        pod_text(*pod)));
-    }
+void PodWorker::State::devices_did_not_come() {
+  if (verdict) {
+    return;
   }
-}
-
-std::map<std::string, DeviceHealths> PodWorker::State::device_healths() const {
-  std::map<std::string, DeviceHealths> healths;
-  for (const Holding* holding : place.devices->ledger().of_pod(pod->meta.uid)) {
-    auto& devices = healths[holding->container][holding->resource];
-    for (const std::string& id : holding->ids()) {
-      devices.emplace_back(id, place.devices->health(holding->resource, id));
-    }
-  }
-  return healths;
-}
-
-// The pod goes on with a sick device, as the kubelet has it; its user is told.
-void PodWorker::State::watch_devices() {
-  for (const auto& [container, resources] : device_healths()) {
-    for (const auto& [resource, devices] : resources) {
-      for (const auto& [id, health] : devices) {
-        if (health == DeviceHealth::Unhealthy && sick_devices.insert(id).second) {
-          event(EventType::Warning, "DeviceUnhealthy",
-                fmt::format("device {} {} of container {} is unhealthy", resource, id, container));
-        } else if (health == DeviceHealth::Healthy && sick_devices.erase(id) > 0) {
-          event(EventType::Normal, "DeviceHealthy",
-                fmt::format("device {} {} of container {} is healthy again", resource, id,
-                            container));
-        }
-      }
-    }
-  }
+  const Verdict failure = allocation_failure(device_message);
+  verdict = admitted ? failure : rejection(failure.why.reason, failure.why.message);
+  event(EventType::Warning, failure.why.reason, failure.why.message);
+  kick();
 }
 
 void PodWorker::State::write_status() {
@@ -518,8 +304,8 @@ void PodWorker::State::write_status() {
   }
   StatusFacts facts{.start_time = start_time,
                     .host_ip = place.host_ip,
-                    .waiting = waiting,
-                    .devices = device_healths(),
+                    .waiting = holds.waiting(),
+                    .devices = device_healths(*place.devices, pod->meta.uid),
                     .now = now()};
   if (finished) {
     facts.final_phase = verdict->phase;
@@ -551,7 +337,13 @@ PodWorker::PodWorker(WorkerPlace place, api::Object pod) {
                                                           self->kick();
                                                         }
                                                       }});
-  state.see_terminal();
+  state.containers = std::make_shared<PodRuntime>(*state.place.runtime, *state.place.devices,
+                                                  state.pod->meta.uid, [weak] {
+                                                    if (const auto self = weak.lock()) {
+                                                      self->kick();
+                                                    }
+                                                  });
+  state.verdict = stored_verdict(*state.pod);
   state.kick();
 }
 
@@ -563,7 +355,7 @@ PodWorker::~PodWorker() {
 
 void PodWorker::restore(PodRecord record) {
   state_->admitted = true;
-  state_->record = std::move(record);
+  state_->containers->restore(std::move(record));
   state_->kick();
 }
 
@@ -577,22 +369,28 @@ void PodWorker::gone() {
 }
 
 void PodWorker::on_event(const runtime::ContainerEvent& event) {
-  apply_event(state_->record, event);
+  state_->containers->apply(event);
   state_->kick();
 }
 
 void PodWorker::devices_changed() {
-  const auto waits =
-      std::erase_if(state_->held, [](const auto& each) { return each.second == TimePoint::max(); });
-  state_->watch_devices();
-  if (waits > 0 || !state_->place.devices->ledger().of_pod(state_->pod->meta.uid).empty()) {
+  const bool waited = state_->holds.devices_changed();
+  const auto healths = device_healths(*state_->place.devices, state_->pod->meta.uid);
+  for (const HealthNews& each : state_->health.news(healths)) {
+    if (each.health == DeviceHealth::Healthy) {
+      state_->event(EventType::Normal, "DeviceHealthy", each.message);
+    } else {
+      state_->event(EventType::Warning, "DeviceUnhealthy", each.message);
+    }
+  }
+  if (waited || !healths.empty()) {
     state_->kick();
   }
 }
 
 void PodWorker::admit() {
   state_->admitted = true;
-  state_->waiting.clear();
+  state_->holds.admitted();
   state_->device_message.clear();
   state_->device_wait.cancel();
   state_->kick();
@@ -603,7 +401,7 @@ void PodWorker::reject(std::string reason, std::string message) {
     return;
   }
   state_->event(EventType::Warning, reason, message);
-  state_->verdict = Verdict{"Failed", {std::move(reason), "Pod was rejected: " + message}};
+  state_->verdict = rejection(std::move(reason), message);
   state_->kick();
 }
 
@@ -611,9 +409,7 @@ void PodWorker::wait(std::string message) {
   if (state_->ending()) {
     return;
   }
-  for (const model::Container& container : state_->pod->spec.containers) {
-    state_->waiting[container.name] = {"ContainerCreating", "waiting for devices: " + message};
-  }
+  state_->holds.not_admitted(*state_->pod, message);
   state_->hold_for_devices(message);
   state_->kick();
 }
@@ -644,7 +440,7 @@ bool PodWorker::removed() const {
 
 bool PodWorker::settled() const {
   const State& state = *state_;
-  if (state.busy || state.sync_posted || state.device_wait.armed() ||
+  if (state.containers->busy() || state.sync_posted || state.device_wait.armed() ||
       !(state.object_gone || state.writer->clean())) {
     return false;
   }
@@ -660,13 +456,13 @@ bool PodWorker::repeating() const {
 
 std::string PodWorker::describe() const {
   const State& state = *state_;
-  const std::string_view what = state.removed        ? "removed"
-                                : state.finished     ? "finished"
-                                : state.ending()     ? "stopping"
-                                : !state.admitted    ? "waiting for admission"
-                                : state.busy         ? "asking the runtime"
-                                : state.wake.armed() ? "backing off"
-                                                     : "running";
+  const std::string_view what = state.removed              ? "removed"
+                                : state.finished           ? "finished"
+                                : state.ending()           ? "stopping"
+                                : !state.admitted          ? "waiting for admission"
+                                : state.containers->busy() ? "asking the runtime"
+                                : state.wake.armed()       ? "backing off"
+                                                           : "running";
   return fmt::format("{}: {}{}", state.pod->key().to_string(), what,
                      state.device_wait.armed() ? ", waiting for devices" : "");
 }
