@@ -58,7 +58,7 @@ struct Agent::State : std::enable_shared_from_this<State> {
   std::unique_ptr<client::Informer> pods;
   std::map<std::string, PodRecord>
       found; ///< in the runtime, by pod uid, not yet matched with the API
-  std::map<std::string, std::unique_ptr<PodWorker>> workers; ///< by uid
+  std::map<std::string, std::shared_ptr<PodWorker>> workers; ///< by uid
   std::optional<std::string> admitting; ///< uid whose devices are being allocated: one at a time
   std::set<std::string>
       waiting; ///< uids that were told to wait and for whom nothing has changed since
@@ -220,18 +220,17 @@ void Agent::State::add_worker(const api::Object& pod) {
   }
   const std::string& uid = pod.meta().uid;
   const bool has_gpus = place.inventory && !place.inventory->gpus().empty();
-  auto worker = std::make_unique<PodWorker>(
-      WorkerPlace{.loop = place.loop,
-                  .client = place.client,
-                  .runtime = place.runtime,
-                  .devices = &devices,
-                  .events = &events,
-                  .host_ip = host_ip,
-                  .device_wait = options.device_wait,
-                  .gpu_machine =
-                      has_gpus ? ContainerPlan::GpuMachine::Yes : ContainerPlan::GpuMachine::No,
-                  .on_release = [this] { reconsider(); }},
-      pod);
+  auto worker = PodWorker::make(WorkerPlace{.loop = place.loop,
+                                            .client = place.client,
+                                            .runtime = place.runtime,
+                                            .devices = &devices,
+                                            .events = &events,
+                                            .host_ip = host_ip,
+                                            .device_wait = options.device_wait,
+                                            .gpu_machine = has_gpus ? ContainerPlan::GpuMachine::Yes
+                                                                    : ContainerPlan::GpuMachine::No,
+                                            .on_release = [this] { reconsider(); }},
+                                pod);
   if (const auto record = found.find(uid); record != found.end()) {
     worker->restore(std::move(record->second));
     found.erase(record);

@@ -1,137 +1,203 @@
 #include "berth/node/pod_worker.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "berth/base/assert.h"
 #include "berth/node/container_start.h"
-#include "berth/node/device_health_watch.h"
-#include "berth/node/pod_actions.h"
-#include "berth/node/pod_runtime.h"
 #include "berth/node/pod_status.h"
-#include "berth/node/pod_verdict.h"
-#include "berth/node/pod_writer.h"
-#include "berth/node/start_holds.h"
-#include "berth/node/stop_deadlines.h"
 
 namespace berth::node {
 
 using client::EventType;
 
-struct PodWorker::State : std::enable_shared_from_this<State> {
-  WorkerPlace place;
-  std::shared_ptr<const model::Pod> pod;
-  std::shared_ptr<PodRuntime> containers;
-  std::unique_ptr<PodWriter> writer;
-  std::optional<TimePoint> start_time;
+PodWorker::PodWorker(WorkerPlace place, const api::Object& pod)
+    : place_(std::move(place)), wake_(*place_.loop), deadline_(*place_.loop),
+      device_wait_(*place_.loop) {
+  auto view = model::pod_view(pod);
+  BERTH_ASSERT(view.has_value(), to_string(view.error()));
+  pod_ = *std::move(view);
+  start_time_ = pod_->status.start_time ? pod_->status.start_time : now();
+  verdict_ = stored_verdict(*pod_);
+}
 
-  bool admitted = false;
-  bool object_gone = false;
-  bool sync_posted = false;
-  bool finished = false;
-  bool removed = false;
-  bool init_surplus_released = false;
-  std::optional<Verdict> verdict;
-  StartHolds holds;
-  StopDeadlines stops;
-  DeviceHealthWatch health;
-  std::string device_message; ///< why devices are waited for
-  Timer wake;
-  Timer deadline;
-  Timer device_wait;
+void PodWorker::begin(api::Object pod) {
+  const std::weak_ptr<PodWorker> weak = weak_from_this();
+  writer_ = std::make_unique<PodWriter>(*place_.loop, *place_.client, std::move(pod),
+                                        PodWriterEvents{.on_object =
+                                                            [weak](api::Object newer) {
+                                                              if (const auto self = weak.lock()) {
+                                                                self->update(std::move(newer));
+                                                              }
+                                                            },
+                                                        .on_gone =
+                                                            [weak] {
+                                                              if (const auto self = weak.lock()) {
+                                                                self->gone();
+                                                              }
+                                                            }});
+  containers_ =
+      std::make_shared<PodRuntime>(*place_.runtime, *place_.devices, pod_->meta.uid, [weak] {
+        if (const auto self = weak.lock()) {
+          self->kick();
+        }
+      });
+  kick();
+}
 
-  State(WorkerPlace at, std::shared_ptr<const model::Pod> view)
-      : place(std::move(at)), pod(std::move(view)), wake(*place.loop), deadline(*place.loop),
-        device_wait(*place.loop) {}
+std::shared_ptr<PodWorker> PodWorker::make(WorkerPlace place, api::Object pod) {
+  auto worker = std::shared_ptr<PodWorker>(new PodWorker(std::move(place), pod));
+  worker->begin(std::move(pod));
+  return worker;
+}
 
-  const api::Object& object() const { return writer->pod(); }
-  TimePoint now() const { return place.loop->now(); }
-  PodView view() const { return make_pod_view(*pod, containers->record()); }
-  bool deleting() const { return object().meta().deletion_timestamp.has_value(); }
-  bool ending() const { return object_gone || verdict || deleting(); }
+void PodWorker::restore(PodRecord record) {
+  admitted_ = true;
+  containers_->restore(std::move(record));
+  kick();
+}
 
-  void observe(api::Object newer);
-  void kick();
-  void sync();
-  void run(const PodView& now_is);
-  void stop(const PodView& now_is);
-  void finish(const PodView& now_is);
-  void clean_up();
-  void create_sandbox(const PodView& now_is);
-  void start(const PodView& now_is, const PodAction& action);
-  void started(const std::string& name, Role role, const StartResult& result);
-  void hold_for_devices(const std::string& message);
-  void devices_did_not_come();
-  void write_status();
-  void set_deadline();
-  void event(EventType type, std::string_view reason, const std::string& message) {
-    place.events->record(object(), type, reason, message);
+void PodWorker::gone() {
+  object_gone_ = true;
+  kick();
+}
+
+void PodWorker::on_event(const runtime::ContainerEvent& event) {
+  containers_->apply(event);
+  kick();
+}
+
+void PodWorker::devices_changed() {
+  const bool waited = holds_.devices_changed();
+  const auto healths = device_healths(*place_.devices, pod_->meta.uid);
+  for (const HealthNews& each : health_.news(healths)) {
+    if (each.health == DeviceHealth::Healthy) {
+      event(EventType::Normal, "DeviceHealthy", each.message);
+    } else {
+      event(EventType::Warning, "DeviceUnhealthy", each.message);
+    }
   }
-  void wake_at(TimePoint time) {
-    wake.set(time - now(), [this] { kick(); });
+  if (waited || !healths.empty()) {
+    kick();
   }
-};
+}
 
-void PodWorker::State::kick() {
-  if (sync_posted || removed) {
+void PodWorker::admit() {
+  admitted_ = true;
+  holds_.admitted();
+  device_message_.clear();
+  device_wait_.cancel();
+  kick();
+}
+
+void PodWorker::reject(std::string reason, std::string message) {
+  if (ending()) {
     return;
   }
-  sync_posted = true;
-  place.loop->post([weak = weak_from_this()] {
-    if (const auto state = weak.lock()) {
-      state->sync_posted = false;
-      state->sync();
+  event(EventType::Warning, reason, message);
+  verdict_ = rejection(std::move(reason), message);
+  kick();
+}
+
+void PodWorker::wait(std::string message) {
+  if (ending()) {
+    return;
+  }
+  holds_.not_admitted(*pod_, message);
+  hold_for_devices(message);
+  kick();
+}
+
+bool PodWorker::settled() const {
+  if (containers_->busy() || sync_posted_ || device_wait_.armed() ||
+      !(object_gone_ || writer_->clean())) {
+    return false;
+  }
+  if (wake_.armed() && (ending() || !repeating())) {
+    return false;
+  }
+  return finished_ ? !object_gone_ : admitted_ && !ending();
+}
+
+std::string PodWorker::describe() const {
+  const std::string_view what = removed_              ? "removed"
+                                : finished_           ? "finished"
+                                : ending()            ? "stopping"
+                                : !admitted_          ? "waiting for admission"
+                                : containers_->busy() ? "asking the runtime"
+                                : wake_.armed()       ? "backing off"
+                                                      : "running";
+  return fmt::format("{}: {}{}", pod_->key().to_string(), what,
+                     device_wait_.armed() ? ", waiting for devices" : "");
+}
+
+void PodWorker::kick() {
+  if (sync_posted_ || removed_) {
+    return;
+  }
+  sync_posted_ = true;
+  place_.loop->post([weak = weak_from_this()] {
+    if (const auto self = weak.lock()) {
+      self->sync_posted_ = false;
+      self->sync();
     }
   });
 }
 
-void PodWorker::State::observe(api::Object newer) {
-  writer->observe(std::move(newer));
+void PodWorker::update(api::Object newer) {
+  writer_->observe(std::move(newer));
   if (auto decoded = model::pod_view(object())) {
-    pod = *decoded;
+    pod_ = *decoded;
   }
-  if (!verdict) {
-    verdict = stored_verdict(*pod);
+  if (!verdict_) {
+    verdict_ = stored_verdict(*pod_);
   }
   kick();
 }
 
-void PodWorker::State::sync() {
-  if (containers->busy() || removed) {
+void PodWorker::wake_at(TimePoint time) {
+  wake_.set(time - now(), [this] { kick(); });
+}
+
+void PodWorker::event(EventType type, std::string_view reason, const std::string& message) {
+  place_.events->record(object(), type, reason, message);
+}
+
+void PodWorker::sync() {
+  if (containers_->busy() || removed_) {
     return;
   }
-  wake.cancel();
+  wake_.cancel();
   if (ending()) {
     stop(view());
-  } else if (admitted) {
+  } else if (admitted_) {
     run(view());
   }
   write_status();
-  if (finished && object_gone && !containers->busy()) {
+  if (finished_ && object_gone_ && !containers_->busy()) {
     clean_up();
-  } else if (finished && deleting()) {
-    writer->remove();
+  } else if (finished_ && deleting()) {
+    writer_->remove();
   }
 }
 
-void PodWorker::State::run(const PodView& now_is) {
+void PodWorker::run(const PodView& now_is) {
   set_deadline();
-  if (verdict) {
+  if (verdict_) {
     stop(now_is);
     return;
   }
-  for (const std::string& name : holds.show_backoff(now_is, now())) {
+  for (const std::string& name : holds_.show_backoff(now_is, now())) {
     event(EventType::Warning, "BackOff",
-          fmt::format("Back-off restarting failed container {} in pod {}", name, log_name(*pod)));
+          fmt::format("Back-off restarting failed container {} in pod {}", name, log_name(*pod_)));
   }
-  if (now_is.init_phase_over() && !init_surplus_released) {
-    init_surplus_released = true;
-    place.devices->release_init_surplus(*pod);
+  if (now_is.init_phase_over() && !init_surplus_released_) {
+    init_surplus_released_ = true;
+    place_.devices->release_init_surplus(*pod_);
   }
-  const PodAction action = next_action(now_is, holds.held(), now());
+  const PodAction action = next_action(now_is, holds_.held(), now());
   switch (action.kind) {
   case PodAction::Kind::Nothing:
     if (action.not_before && *action.not_before != TimePoint::max()) {
@@ -146,131 +212,131 @@ void PodWorker::State::run(const PodView& now_is) {
     return;
   case PodAction::Kind::StopContainer:
   case PodAction::Kind::Finish:
-    verdict = Verdict{outcome_of(now_is) == Outcome::Succeeded ? "Succeeded" : "Failed", {}};
+    verdict_ = Verdict{outcome_of(now_is) == Outcome::Succeeded ? "Succeeded" : "Failed", {}};
     stop(now_is);
     return;
   }
 }
 
-void PodWorker::State::set_deadline() {
-  const auto seconds = pod->spec.active_deadline_seconds;
-  if (!seconds || !start_time) {
-    deadline.cancel();
+void PodWorker::set_deadline() {
+  const auto seconds = pod_->spec.active_deadline_seconds;
+  if (!seconds || !start_time_) {
+    deadline_.cancel();
     return;
   }
-  const TimePoint at = *start_time + Duration::seconds(*seconds);
+  const TimePoint at = *start_time_ + Duration::seconds(*seconds);
   if (at <= now()) {
-    verdict = deadline_exceeded();
-    event(EventType::Normal, verdict->why.reason, verdict->why.message);
-  } else if (!deadline.armed()) {
-    deadline.set(at - now(), [this] { kick(); });
+    verdict_ = deadline_exceeded();
+    event(EventType::Normal, verdict_->why.reason, verdict_->why.message);
+  } else if (!deadline_.armed()) {
+    deadline_.set(at - now(), [this] { kick(); });
   }
 }
 
-void PodWorker::State::stop(const PodView& now_is) {
-  device_wait.cancel();
-  deadline.cancel();
-  for (const StopOrder& order : stops.orders(now_is, grace_of(object(), *pod), now())) {
+void PodWorker::stop(const PodView& now_is) {
+  device_wait_.cancel();
+  deadline_.cancel();
+  for (const StopOrder& order : stops_.orders(now_is, grace_of(object(), *pod_), now())) {
     if (order.first) {
       event(EventType::Normal, "Killing", fmt::format("Stopping container {}", order.container));
     }
-    containers->stop_container(order.id, order.grace);
+    containers_->stop_container(order.id, order.grace);
   }
   if (now_is.any_running()) {
     return;
   }
   if (now_is.sandbox_ready()) {
-    containers->stop_sandbox(now_is.sandbox->id);
+    containers_->stop_sandbox(now_is.sandbox->id);
     return;
   }
   finish(now_is);
 }
 
-void PodWorker::State::finish(const PodView& now_is) {
-  if (finished) {
+void PodWorker::finish(const PodView& now_is) {
+  if (finished_) {
     return;
   }
-  finished = true;
-  place.devices->release(pod->meta.uid);
-  if (!verdict) {
-    verdict = stopped_verdict(now_is);
+  finished_ = true;
+  place_.devices->release(pod_->meta.uid);
+  if (!verdict_) {
+    verdict_ = stopped_verdict(now_is);
   }
-  place.on_release();
+  place_.on_release();
 }
 
 // The object is gone: so is, after this, everything of it here.
-void PodWorker::State::clean_up() {
-  const auto& sandboxes = containers->record().sandboxes;
+void PodWorker::clean_up() {
+  const auto& sandboxes = containers_->record().sandboxes;
   if (sandboxes.empty()) {
-    removed = true;
-    place.on_release();
+    removed_ = true;
+    place_.on_release();
     return;
   }
   const std::string id = sandboxes.begin()->first;
-  containers->remove_sandbox(id);
+  containers_->remove_sandbox(id);
 }
 
-void PodWorker::State::create_sandbox(const PodView& now_is) {
-  const auto hold = holds.held().find(StartHolds::kSandbox);
-  if (hold != holds.held().end() && hold->second > now()) {
+void PodWorker::create_sandbox(const PodView& now_is) {
+  const auto hold = holds_.held().find(StartHolds::kSandbox);
+  if (hold != holds_.held().end() && hold->second > now()) {
     wake_at(hold->second);
     return;
   }
   const std::uint32_t attempt = now_is.sandbox ? now_is.sandbox->attempt + 1 : 0;
-  containers->run_sandbox(
-      make_sandbox_config(*pod, attempt), [weak = weak_from_this()](const Result<void>& made) {
-        const auto state = weak.lock();
-        if (!state) {
+  containers_->run_sandbox(
+      make_sandbox_config(*pod_, attempt), [weak = weak_from_this()](const Result<void>& made) {
+        const auto self = weak.lock();
+        if (!self) {
           return;
         }
         if (made) {
-          state->holds.started(StartHolds::kSandbox);
-          state->init_surplus_released = false;
+          self->holds_.started(StartHolds::kSandbox);
+          self->init_surplus_released_ = false;
         } else if (made.error().code == Code::AlreadyExists) {
-          state->holds.under_way(StartHolds::kSandbox, state->now());
+          self->holds_.under_way(StartHolds::kSandbox, self->now());
         } else {
-          state->event(EventType::Warning, "FailedCreatePodSandBox",
-                       fmt::format("Failed to create pod sandbox: {}", made.error().message));
-          state->holds.failed(StartHolds::kSandbox, state->now());
+          self->event(EventType::Warning, "FailedCreatePodSandBox",
+                      fmt::format("Failed to create pod sandbox: {}", made.error().message));
+          self->holds_.failed(StartHolds::kSandbox, self->now());
         }
       });
 }
 
-void PodWorker::State::start(const PodView& now_is, const PodAction& action) {
+void PodWorker::start(const PodView& now_is, const PodAction& action) {
   const ContainerView& each = now_is.containers[action.container];
-  StartOrder order = make_start_order(object(), pod, now_is, action.container, action.delay);
-  order.host_ip = place.host_ip;
-  order.gpu_machine = place.gpu_machine;
-  containers->start(std::move(order), [weak = weak_from_this(), name = each.spec->name,
-                                       role = each.role](const StartResult& result) {
-    if (const auto state = weak.lock()) {
-      state->started(name, role, result);
+  StartOrder order = make_start_order(object(), pod_, now_is, action.container, action.delay);
+  order.host_ip = place_.host_ip;
+  order.gpu_machine = place_.gpu_machine;
+  containers_->start(std::move(order), [weak = weak_from_this(), name = each.spec->name,
+                                        role = each.role](const StartResult& result) {
+    if (const auto self = weak.lock()) {
+      self->started(name, role, result);
     }
   });
 }
 
-void PodWorker::State::started(const std::string& name, Role role, const StartResult& result) {
+void PodWorker::started(const std::string& name, Role role, const StartResult& result) {
   switch (result.kind) {
   case StartResult::Kind::Started:
-    holds.started(name);
-    device_wait.cancel();
+    holds_.started(name);
+    device_wait_.cancel();
     event(EventType::Normal, "Started", fmt::format("Started container {}", name));
     return;
   case StartResult::Kind::DevicesWait:
     hold_for_devices(result.why.message);
-    holds.needs_devices(name, role, result.why.message);
+    holds_.needs_devices(name, role, result.why.message);
     return;
   case StartResult::Kind::DevicesRejected:
-    if (!verdict) {
-      verdict = allocation_failure(result.why.message);
-      event(EventType::Warning, verdict->why.reason, verdict->why.message);
+    if (!verdict_) {
+      verdict_ = allocation_failure(result.why.message);
+      event(EventType::Warning, verdict_->why.reason, verdict_->why.message);
     }
     return;
   case StartResult::Kind::UnderWay:
-    holds.under_way(name, now());
+    holds_.under_way(name, now());
     return;
   case StartResult::Kind::Failed:
-    if (holds.failed(name, result.why, now())) {
+    if (holds_.failed(name, result.why, now())) {
       event(EventType::Warning, "Failed", fmt::format("Error: {}", result.why.message));
     }
     return;
@@ -278,193 +344,41 @@ void PodWorker::State::started(const std::string& name, Role role, const StartRe
 }
 
 // Devices that are to come are waited for, but not for ever.
-void PodWorker::State::hold_for_devices(const std::string& message) {
-  if (device_message != message) {
+void PodWorker::hold_for_devices(const std::string& message) {
+  if (device_message_ != message) {
     event(EventType::Warning, "WaitingForDevices", fmt::format("waiting for devices: {}", message));
   }
-  device_message = message;
-  if (!device_wait.armed()) {
-    device_wait.set(place.device_wait, [this] { devices_did_not_come(); });
+  device_message_ = message;
+  if (!device_wait_.armed()) {
+    device_wait_.set(place_.device_wait, [this] { devices_did_not_come(); });
   }
 }
 
-void PodWorker::State::devices_did_not_come() {
-  if (verdict) {
+void PodWorker::devices_did_not_come() {
+  if (verdict_) {
     return;
   }
-  const Verdict failure = allocation_failure(device_message);
-  verdict = admitted ? failure : rejection(failure.why.reason, failure.why.message);
+  const Verdict failure = allocation_failure(device_message_);
+  verdict_ = admitted_ ? failure : rejection(failure.why.reason, failure.why.message);
   event(EventType::Warning, failure.why.reason, failure.why.message);
   kick();
 }
 
-void PodWorker::State::write_status() {
-  if (object_gone) {
+void PodWorker::write_status() {
+  if (object_gone_) {
     return;
   }
-  StatusFacts facts{.start_time = start_time,
-                    .host_ip = place.host_ip,
-                    .waiting = holds.waiting(),
-                    .devices = device_healths(*place.devices, pod->meta.uid),
+  StatusFacts facts{.start_time = start_time_,
+                    .host_ip = place_.host_ip,
+                    .waiting = holds_.waiting(),
+                    .devices = device_healths(*place_.devices, pod_->meta.uid),
                     .now = now()};
-  if (finished) {
-    facts.final_phase = verdict->phase;
-    facts.verdict = verdict->why;
+  if (finished_) {
+    facts.final_phase = verdict_->phase;
+    facts.verdict = verdict_->why;
     facts.waiting.clear();
   }
-  writer->put_status(make_pod_status(view(), facts, api::find(object().json(), "status")));
-}
-
-PodWorker::PodWorker(WorkerPlace place, api::Object pod) {
-  auto view = model::pod_view(pod);
-  BERTH_ASSERT(view.has_value(), to_string(view.error()));
-  state_ = std::make_shared<State>(std::move(place), *std::move(view));
-  State& state = *state_;
-  state.start_time = state.pod->status.start_time ? state.pod->status.start_time : state.now();
-  const std::weak_ptr<State> weak = state_;
-  state.writer =
-      std::make_unique<PodWriter>(*state.place.loop, *state.place.client, std::move(pod),
-                                  PodWriterEvents{.on_object =
-                                                      [weak](api::Object newer) {
-                                                        if (const auto self = weak.lock()) {
-                                                          self->observe(std::move(newer));
-                                                        }
-                                                      },
-                                                  .on_gone =
-                                                      [weak] {
-                                                        if (const auto self = weak.lock()) {
-                                                          self->object_gone = true;
-                                                          self->kick();
-                                                        }
-                                                      }});
-  state.containers = std::make_shared<PodRuntime>(*state.place.runtime, *state.place.devices,
-                                                  state.pod->meta.uid, [weak] {
-                                                    if (const auto self = weak.lock()) {
-                                                      self->kick();
-                                                    }
-                                                  });
-  state.verdict = stored_verdict(*state.pod);
-  state.kick();
-}
-
-PodWorker::~PodWorker() {
-  state_->wake.cancel();
-  state_->deadline.cancel();
-  state_->device_wait.cancel();
-}
-
-void PodWorker::restore(PodRecord record) {
-  state_->admitted = true;
-  state_->containers->restore(std::move(record));
-  state_->kick();
-}
-
-void PodWorker::update(api::Object pod) {
-  state_->observe(std::move(pod));
-}
-
-void PodWorker::gone() {
-  state_->object_gone = true;
-  state_->kick();
-}
-
-void PodWorker::on_event(const runtime::ContainerEvent& event) {
-  state_->containers->apply(event);
-  state_->kick();
-}
-
-void PodWorker::devices_changed() {
-  const bool waited = state_->holds.devices_changed();
-  const auto healths = device_healths(*state_->place.devices, state_->pod->meta.uid);
-  for (const HealthNews& each : state_->health.news(healths)) {
-    if (each.health == DeviceHealth::Healthy) {
-      state_->event(EventType::Normal, "DeviceHealthy", each.message);
-    } else {
-      state_->event(EventType::Warning, "DeviceUnhealthy", each.message);
-    }
-  }
-  if (waited || !healths.empty()) {
-    state_->kick();
-  }
-}
-
-void PodWorker::admit() {
-  state_->admitted = true;
-  state_->holds.admitted();
-  state_->device_message.clear();
-  state_->device_wait.cancel();
-  state_->kick();
-}
-
-void PodWorker::reject(std::string reason, std::string message) {
-  if (state_->ending()) {
-    return;
-  }
-  state_->event(EventType::Warning, reason, message);
-  state_->verdict = rejection(std::move(reason), message);
-  state_->kick();
-}
-
-void PodWorker::wait(std::string message) {
-  if (state_->ending()) {
-    return;
-  }
-  state_->holds.not_admitted(*state_->pod, message);
-  state_->hold_for_devices(message);
-  state_->kick();
-}
-
-const std::shared_ptr<const model::Pod>& PodWorker::pod() const {
-  return state_->pod;
-}
-
-bool PodWorker::wants_admission() const {
-  return !state_->admitted && !state_->ending();
-}
-
-bool PodWorker::occupies() const {
-  return state_->admitted && !state_->finished;
-}
-
-bool PodWorker::dying() const {
-  return state_->ending() && !state_->finished;
-}
-
-bool PodWorker::finished() const {
-  return state_->finished;
-}
-
-bool PodWorker::removed() const {
-  return state_->removed;
-}
-
-bool PodWorker::settled() const {
-  const State& state = *state_;
-  if (state.containers->busy() || state.sync_posted || state.device_wait.armed() ||
-      !(state.object_gone || state.writer->clean())) {
-    return false;
-  }
-  if (state.wake.armed() && (state.ending() || !repeating())) {
-    return false;
-  }
-  return state.finished ? !state.object_gone : state.admitted && !state.ending();
-}
-
-bool PodWorker::repeating() const {
-  return repeats(state_->view());
-}
-
-std::string PodWorker::describe() const {
-  const State& state = *state_;
-  const std::string_view what = state.removed              ? "removed"
-                                : state.finished           ? "finished"
-                                : state.ending()           ? "stopping"
-                                : !state.admitted          ? "waiting for admission"
-                                : state.containers->busy() ? "asking the runtime"
-                                : state.wake.armed()       ? "backing off"
-                                                           : "running";
-  return fmt::format("{}: {}{}", state.pod->key().to_string(), what,
-                     state.device_wait.armed() ? ", waiting for devices" : "");
+  writer_->put_status(make_pod_status(view(), facts, api::find(object().json(), "status")));
 }
 
 } // namespace berth::node
