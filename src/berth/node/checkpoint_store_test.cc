@@ -18,7 +18,7 @@ using ::testing::StartsWith;
 class File : public ::testing::Test {
  protected:
   File() {
-    std::string pattern = ::testing::TempDir() + "/checkpoint-XXXXXX";
+    std::string pattern = ::testing::TempDir() + "/checkpoint-" + std::string(6, 'X');
     directory_ = ::mkdtemp(pattern.data());
   }
   ~File() override { std::filesystem::remove_all(directory_); }
