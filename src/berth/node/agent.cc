@@ -58,7 +58,7 @@ struct Agent::State : std::enable_shared_from_this<State> {
   std::unique_ptr<client::Informer> pods;
   std::map<std::string, PodRecord>
       found; ///< in the runtime, by pod uid, not yet matched with the API
-  std::map<std::string, std::unique_ptr<PodWorker>> workers; ///< by uid
+  std::map<std::string, std::shared_ptr<PodWorker>> workers; ///< by uid
   std::optional<std::string> admitting; ///< uid whose devices are being allocated: one at a time
   std::set<std::string>
       waiting; ///< uids that were told to wait and for whom nothing has changed since
@@ -90,7 +90,7 @@ struct Agent::State : std::enable_shared_from_this<State> {
   DeviceManagerOptions device_options();
   void begin();
   void on_listing(Result<runtime::Listing> listing);
-  void adopt_devices(const std::string& uid, const PodRecord& record);
+  void adopt_devices(Found found_as);
   void on_pod(const api::Object& old, const api::Object& now);
   void add_worker(const api::Object& pod);
   void on_all_pods_seen();
@@ -151,9 +151,8 @@ void Agent::State::on_listing(Result<runtime::Listing> listing) {
     std::string id = container.id;
     found[container.pod_uid].containers.emplace(std::move(id), std::move(container));
   }
-  for (const auto& [uid, record] : found) {
-    adopt_devices(uid, record);
-  }
+  adopt_devices(Found::MayRun);
+  adopt_devices(Found::Ended);
   listening = place.socket->listen(devices);
   lease = place.client->hold_lease({.name = name, .holder = name});
   reporter = std::make_unique<NodeReporter>(
@@ -169,19 +168,30 @@ void Agent::State::on_listing(Result<runtime::Listing> listing) {
   pods->on_sync([this] { on_all_pods_seen(); });
 }
 
-// Containers say which devices they were made with: what a lost checkpoint forgot is not given
-// away.
-void Agent::State::adopt_devices(const std::string& uid, const PodRecord& record) {
-  const bool alive = std::ranges::any_of(record.sandboxes, [](const auto& each) {
-    return each.second.state == runtime::SandboxState::Ready;
-  });
-  if (!alive) {
-    return;
-  }
-  for (const auto& [id, container] : record.containers) {
-    if (const auto text = container.annotations.find(kDevicesAnnotation);
-        text != container.annotations.end()) {
-      devices.adopt(uid, container.name, parse_devices(text->second));
+// Containers say which devices they were made with: what a checkpoint forgot, or never learned, is
+// not given away.
+void Agent::State::adopt_devices(Found found_as) {
+  for (const auto& [uid, record] : found) {
+    const bool alive = std::ranges::any_of(record.sandboxes, [](const auto& each) {
+      return each.second.state == runtime::SandboxState::Ready;
+    });
+    if (!alive) {
+      continue;
+    }
+    // The last attempt speaks for those before it.
+    std::map<std::string, const runtime::ContainerStatus*> latest;
+    for (const auto& [id, container] : record.containers) {
+      const auto [it, first] = latest.emplace(container.name, &container);
+      if (!first && it->second->attempt < container.attempt) {
+        it->second = &container;
+      }
+    }
+    for (const auto& [container, status] : latest) {
+      const bool ended = status->state == runtime::ContainerState::Exited;
+      const auto text = status->annotations.find(kDevicesAnnotation);
+      if (ended == (found_as == Found::Ended) && text != status->annotations.end()) {
+        devices.adopt(uid, container, parse_devices(text->second), found_as);
+      }
     }
   }
 }
@@ -210,18 +220,17 @@ void Agent::State::add_worker(const api::Object& pod) {
   }
   const std::string& uid = pod.meta().uid;
   const bool has_gpus = place.inventory && !place.inventory->gpus().empty();
-  auto worker = std::make_unique<PodWorker>(
-      WorkerPlace{.loop = place.loop,
-                  .client = place.client,
-                  .runtime = place.runtime,
-                  .devices = &devices,
-                  .events = &events,
-                  .host_ip = host_ip,
-                  .device_wait = options.device_wait,
-                  .gpu_machine =
-                      has_gpus ? ContainerPlan::GpuMachine::Yes : ContainerPlan::GpuMachine::No,
-                  .on_release = [this] { reconsider(); }},
-      pod);
+  auto worker = PodWorker::make(WorkerPlace{.loop = place.loop,
+                                            .client = place.client,
+                                            .runtime = place.runtime,
+                                            .devices = &devices,
+                                            .events = &events,
+                                            .host_ip = host_ip,
+                                            .device_wait = options.device_wait,
+                                            .gpu_machine = has_gpus ? ContainerPlan::GpuMachine::Yes
+                                                                    : ContainerPlan::GpuMachine::No,
+                                            .on_release = [this] { reconsider(); }},
+                                pod);
   if (const auto record = found.find(uid); record != found.end()) {
     worker->restore(std::move(record->second));
     found.erase(record);
@@ -237,6 +246,7 @@ void Agent::State::on_all_pods_seen() {
     end_unknown(uid, record);
   }
   found.clear();
+  devices.forget_gone();
   consider_later();
 }
 

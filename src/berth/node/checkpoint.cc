@@ -74,11 +74,14 @@ json::object write(const Holding& holding) {
   for (const auto& [numa, ids] : holding.devices) {
     devices[std::to_string(numa)] = write(ids);
   }
-  return {{"podUID", holding.pod_uid},
-          {"containerName", holding.container},
-          {"resourceName", holding.resource},
-          {"deviceIDs", devices},
-          {"allocateResponse", write(holding.response)}};
+  json::object out{{"podUID", holding.pod_uid},
+                   {"containerName", holding.container},
+                   {"resourceName", holding.resource},
+                   {"deviceIDs", devices}};
+  if (holding.response) {
+    out["allocateResponse"] = write(*holding.response);
+  }
+  return out;
 }
 
 // Readers below trust the checksum for the shape they know and only guard against another program's
@@ -153,7 +156,9 @@ Result<Holding> read_holding(const json::value& value) {
   for (const auto& [key, ids] : members_at(value, "deviceIDs")) {
     std::int64_t numa = 0;
     const std::string_view text = key;
-    if (std::from_chars(text.data(), text.data() + text.size(), numa).ec != std::errc()) {
+    const char* const end = text.data() + text.size();
+    if (const auto read = std::from_chars(text.data(), end, numa);
+        read.ec != std::errc() || read.ptr != end) {
       return corrupted("a NUMA node is no number");
     }
     holding.devices[numa] = read_texts(ids);

@@ -127,6 +127,11 @@ runtime::ContainerConfig make_container_config(const api::Object& pod, const mod
     }
     config.mounts = volume_mounts(pod.json(), *spec, view.meta.uid);
   }
+  for (std::vector<std::string>* words : {&config.command, &config.args}) {
+    for (std::string& word : *words) {
+      word = expand_references(word, config.envs);
+    }
+  }
   for (const deviceplugin::Mount& mount : plan.edits.mounts) {
     config.mounts.push_back({mount.container_path, mount.host_path, mount.read_only});
   }

@@ -35,7 +35,7 @@ struct ContainerPlan {
 };
 
 /// The environment is the devices' first, then the pod's, except that nobody but the device plugin
-/// decides on NVIDIA_VISIBLE_DEVICES.
+/// decides on NVIDIA_VISIBLE_DEVICES. Command and arguments have their $(NAME) references replaced.
 runtime::ContainerConfig make_container_config(const api::Object& pod, const model::Pod& view,
                                                const ContainerPlan& plan);
 runtime::SandboxConfig make_sandbox_config(const model::Pod& pod, std::uint32_t attempt);

@@ -72,7 +72,7 @@ class Start : public std::enable_shared_from_this<Start> {
                        .attempt = order_.attempt,
                        .restart_delay = order_.restart_delay,
                        .edits = devices_->edits_of(uid, order_.container->name),
-                       .pod_ip = order_.pod_ip,
+                       .pod_ip = order_.pod_ip.empty() ? order_.host_ip : order_.pod_ip,
                        .host_ip = order_.host_ip,
                        .gpu_machine = order_.gpu_machine};
     for (const Holding* holding : devices_->ledger().of_container(uid, order_.container->name)) {
@@ -126,6 +126,22 @@ class Start : public std::enable_shared_from_this<Start> {
 };
 
 } // namespace
+
+StartOrder make_start_order(const api::Object& object, std::shared_ptr<const model::Pod> pod,
+                            const PodView& view, std::size_t container, Duration restart_delay) {
+  const ContainerView& each = view.containers[container];
+  const bool created = each.current && each.current->state == runtime::ContainerState::Created;
+  return {.object = object,
+          .pod = std::move(pod),
+          .container = each.spec,
+          .role = each.role,
+          .attempt = each.next_attempt,
+          .restart_delay = restart_delay,
+          .sandbox_id = view.sandbox->id,
+          .created_id = created ? each.current->id : "",
+          .pod_ip = view.sandbox->ip,
+          .scope = view.init_phase_over() ? AllocationScope::Running : AllocationScope::Whole};
+}
 
 void start_container(DeviceManager& devices, runtime::Runtime& runtime,
                      const std::weak_ptr<void>& alive, StartOrder order,

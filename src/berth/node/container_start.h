@@ -11,6 +11,7 @@
 #include "berth/node/container_config.h"
 #include "berth/node/device_manager.h"
 #include "berth/node/pod_status.h"
+#include "berth/node/pod_view.h"
 #include "berth/runtime/runtime.h"
 
 namespace berth::node {
@@ -24,11 +25,16 @@ struct StartOrder {
   Duration restart_delay;
   std::string sandbox_id;
   std::string created_id; ///< a container that was created and not started; "" to create one
-  std::string pod_ip;
+  std::string pod_ip;     ///< "": that of the host
   std::string host_ip;
   ContainerPlan::GpuMachine gpu_machine = ContainerPlan::GpuMachine::No;
   AllocationScope scope = AllocationScope::Whole; ///< if devices must be allocated again
 };
+
+/// The order for a container of the view, whose pod has a sandbox. `restart_delay` is the back-off
+/// that this start has waited for.
+StartOrder make_start_order(const api::Object& object, std::shared_ptr<const model::Pod> pod,
+                            const PodView& view, std::size_t container, Duration restart_delay);
 
 struct StartResult {
   enum class Kind {

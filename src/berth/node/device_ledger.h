@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -21,7 +22,9 @@ struct Holding {
   std::string container;
   std::string resource;
   DevicesByNuma devices;
-  deviceplugin::ContainerAllocateResponse response;
+  /// What the plugin said the container needs; none for a holder that was found in the runtime,
+  /// until the plugin is asked again.
+  std::optional<deviceplugin::ContainerAllocateResponse> response;
 
   /// Without repetition, sorted.
   std::vector<std::string> ids() const;

@@ -4,11 +4,9 @@
 // is only advice, and the free set is derived from live pods instead of kept.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,47 +15,15 @@
 #include "berth/deviceplugin/contract.h"
 #include "berth/model/pod.h"
 #include "berth/node/checkpoint_store.h"
+#include "berth/node/device_allocator.h"
+#include "berth/node/device_book.h"
 #include "berth/node/device_ledger.h"
+#include "berth/node/device_options.h"
 #include "berth/node/device_pool.h"
 
 namespace berth::node {
 
-/// What came of asking for a pod's devices.
-struct AllocationVerdict {
-  enum class Kind {
-    Granted,
-    Wait, ///< a plugin is coming back, or a dying pod still holds them: ask again when something
-          ///< changes
-    Rejected, ///< never
-  };
-  Kind kind = Kind::Granted;
-  std::string message; ///< the kubelet's error text
-};
-
-/// How a pod that holds devices stands; the manager asks before it believes that a device is taken.
-enum class HolderState { Live, Dying, Gone };
-
-/// Which containers still need their devices.
-enum class AllocationScope {
-  Whole,   ///< a pod at its beginning
-  Running, ///< the init phase is over: sidecars and app containers
-};
-
-struct DeviceManagerOptions {
-  std::string boot_id;
-  Duration endpoint_stop_grace = Duration::minutes(5);
-  /// After a start, resources nobody has registered yet may still come.
-  Duration startup_wait = Duration::minutes(5);
-  Duration rpc_timeout = Duration::seconds(30);
-  /// Resources that only a plugin can give, known or not; others are never the manager's business.
-  std::function<bool(std::string_view resource)> needs_plugin;
-  /// The device of a GPU index, for pods whose GPUs the scheduler chose; none if there is no such
-  /// GPU.
-  std::function<std::optional<std::string>(int index)> gpu_of_index;
-  std::function<HolderState(std::string_view pod_uid)> holder_state;
-  /// Capacity, health or who holds what may have changed. Runs as a later task.
-  std::function<void()> on_change;
-};
+class DevicePreparation;
 
 /// All asynchronous results are later tasks of the Loop. Destroying it is a crash: plugins' streams
 /// are dropped, nothing is called back, the checkpoint stays.
@@ -89,9 +55,13 @@ class DeviceManager final : public deviceplugin::Registration {
   void release(std::string_view pod_uid);
   /// The pod's init phase is over: what only its init containers hold is free.
   void release_init_surplus(const model::Pod& pod);
-  /// A container found in the runtime that holds devices the checkpoint does not know.
+  /// A container found in the runtime, with the devices it was made with. One that may run has
+  /// them, whatever a checkpoint says that may be older; one that has ended has what is recorded
+  /// for it or, with nothing recorded, what nobody else has.
   void adopt(std::string_view pod_uid, std::string_view container,
-             const std::map<std::string, std::vector<std::string>>& devices);
+             const std::map<std::string, std::vector<std::string>>& devices, Found found);
+  /// Releases what pods hold that are gone: for when every pod of the node is known.
+  void forget_gone();
 
   /// Resources with devices (or with a zero that stays), for the node's status.
   std::map<std::string, DeviceCount> accounting() const;
@@ -105,8 +75,9 @@ class DeviceManager final : public deviceplugin::Registration {
   const DeviceLedger& ledger() const;
 
  private:
-  struct State;
-  std::shared_ptr<State> state_;
+  std::shared_ptr<DeviceBook> book_;
+  std::shared_ptr<DeviceAllocator> allocator_;
+  std::shared_ptr<DevicePreparation> preparation_;
 };
 
 } // namespace berth::node

@@ -20,6 +20,13 @@ struct Resource {
   std::unique_ptr<deviceplugin::DeviceStream> stream;
 };
 
+// Begins and ends with an `edge`; has edges and characters of `inner` between.
+template <class Edge> bool framed(std::string_view text, Edge edge, std::string_view inner) {
+  return !text.empty() && edge(text.front()) && edge(text.back()) &&
+         std::ranges::all_of(
+             text, [&](char c) { return edge(c) || inner.find(c) != std::string_view::npos; });
+}
+
 } // namespace
 
 struct PluginEndpoints::State : std::enable_shared_from_this<State> {
@@ -124,21 +131,31 @@ void PluginEndpoints::State::schedule_expiry() {
 
 bool is_extended_resource(std::string_view name) {
   const std::size_t slash = name.find('/');
-  if (slash == std::string_view::npos || slash == 0 || slash + 1 == name.size()) {
+  if (slash == std::string_view::npos || name.starts_with("requests.") ||
+      name.find("kubernetes.io/") != std::string_view::npos) {
     return false;
   }
+  // As the name of a quota: "requests." goes before it.
+  constexpr std::size_t kLongestDomain = 253 - std::string_view("requests.").size();
+  constexpr std::size_t kLongestBase = 63;
   const std::string_view domain = name.substr(0, slash);
   const std::string_view base = name.substr(slash + 1);
-  const auto name_character = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '_' || c == '.';
-  };
-  const auto domain_character = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
-  };
-  const bool native = domain == "kubernetes.io" || domain.ends_with(".kubernetes.io");
-  return !native && !name.starts_with("requests.") && base.size() <= 63 && domain.size() <= 244 &&
-         std::ranges::all_of(domain, domain_character) && std::ranges::all_of(base, name_character);
+  const auto lower = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  const auto any = [&](char c) { return lower(c) || (c >= 'A' && c <= 'Z'); };
+  const bool good_base = base.size() <= kLongestBase && framed(base, any, "-_.");
+  if (!good_base || domain.size() > kLongestDomain) {
+    return false;
+  }
+  for (std::string_view rest = domain;;) {
+    const std::size_t dot = rest.find('.');
+    if (!framed(rest.substr(0, dot), lower, "-")) {
+      return false;
+    }
+    if (dot == std::string_view::npos) {
+      return true;
+    }
+    rest.remove_prefix(dot + 1);
+  }
 }
 
 PluginEndpoints::PluginEndpoints(Loop& loop, Duration stop_grace, std::function<void()> on_change)

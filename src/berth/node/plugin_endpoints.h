@@ -26,7 +26,8 @@ struct Endpoint {
   deviceplugin::DevicePluginOptions options;
 };
 
-/// "nvidia.com/gpu": a domain that is not kubernetes.io, and a name that still fits as a quota key.
+/// "nvidia.com/gpu": a domain, none that ends in kubernetes.io, and a name; together valid as a
+/// quota's "requests.<name>". Kubernetes' rule.
 bool is_extended_resource(std::string_view name);
 
 class PluginEndpoints {

@@ -5,8 +5,9 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "berth/api/object.h"
 #include "berth/base/loop.h"
@@ -14,8 +15,15 @@
 #include "berth/client/events.h"
 #include "berth/model/pod.h"
 #include "berth/node/container_config.h"
+#include "berth/node/device_health_watch.h"
 #include "berth/node/device_manager.h"
+#include "berth/node/pod_actions.h"
+#include "berth/node/pod_runtime.h"
+#include "berth/node/pod_verdict.h"
 #include "berth/node/pod_view.h"
+#include "berth/node/pod_writer.h"
+#include "berth/node/start_holds.h"
+#include "berth/node/stop_deadlines.h"
 #include "berth/runtime/runtime.h"
 
 namespace berth::node {
@@ -36,18 +44,17 @@ struct WorkerPlace {
 
 /// Methods may be called from anywhere but its own callbacks; work happens in later tasks.
 /// Destroying it is a crash.
-class PodWorker {
+class PodWorker : public std::enable_shared_from_this<PodWorker> {
  public:
   /// `pod` must decode (see model::pod_view).
-  PodWorker(WorkerPlace place, api::Object pod);
-  ~PodWorker();
+  static std::shared_ptr<PodWorker> make(WorkerPlace place, api::Object pod);
   PodWorker(const PodWorker&) = delete;
   PodWorker& operator=(const PodWorker&) = delete;
 
   /// What an earlier agent left in the runtime: the pod was admitted then.
   void restore(PodRecord record);
   /// A newer version of the object.
-  void update(api::Object pod);
+  void update(api::Object newer);
   /// The object is gone from the API.
   void gone();
   void on_event(const runtime::ContainerEvent& event);
@@ -59,27 +66,70 @@ class PodWorker {
   void reject(std::string reason, std::string message);
   void wait(std::string message);
 
-  const std::shared_ptr<const model::Pod>& pod() const;
+  const std::shared_ptr<const model::Pod>& pod() const { return pod_; }
   /// Neither admitted nor on its way out: somebody must decide.
-  bool wants_admission() const;
+  bool wants_admission() const { return !admitted_ && !ending(); }
   /// Counts against the node's resources.
-  bool occupies() const;
+  bool occupies() const { return admitted_ && !finished_; }
   /// On its way out, but still there.
-  bool dying() const;
+  bool dying() const { return ending() && !finished_; }
   /// Nothing of it runs, its devices are free.
-  bool finished() const;
+  bool finished() const { return finished_; }
   /// The object is gone and so is everything in the runtime: to be destroyed.
-  bool removed() const;
+  bool removed() const { return removed_; }
   /// Nothing will happen by itself.
   bool settled() const;
   /// See repeats().
-  bool repeating() const;
+  bool repeating() const { return repeats(view()); }
   /// "ns/name: what it is doing", for people.
   std::string describe() const;
 
  private:
-  struct State;
-  std::shared_ptr<State> state_;
+  PodWorker(WorkerPlace place, const api::Object& pod);
+  void begin(api::Object pod);
+
+  const api::Object& object() const { return writer_->pod(); }
+  TimePoint now() const { return place_.loop->now(); }
+  PodView view() const { return make_pod_view(*pod_, containers_->record()); }
+  bool deleting() const { return object().meta().deletion_timestamp.has_value(); }
+  bool ending() const { return object_gone_ || verdict_ || deleting(); }
+
+  void kick();
+  void wake_at(TimePoint time);
+  void sync();
+  void run(const PodView& now_is);
+  void stop(const PodView& now_is);
+  void finish(const PodView& now_is);
+  void clean_up();
+  void create_sandbox(const PodView& now_is);
+  void start(const PodView& now_is, const PodAction& action);
+  void started(const std::string& name, Role role, const StartResult& result);
+  void hold_for_devices(const std::string& message);
+  void devices_did_not_come();
+  void write_status();
+  void set_deadline();
+  void event(client::EventType type, std::string_view reason, const std::string& message);
+
+  WorkerPlace place_;
+  std::shared_ptr<const model::Pod> pod_;
+  std::shared_ptr<PodRuntime> containers_;
+  std::unique_ptr<PodWriter> writer_;
+  std::optional<TimePoint> start_time_;
+
+  bool admitted_ = false;
+  bool object_gone_ = false;
+  bool sync_posted_ = false;
+  bool finished_ = false;
+  bool removed_ = false;
+  bool init_surplus_released_ = false;
+  std::optional<Verdict> verdict_;
+  StartHolds holds_;
+  StopDeadlines stops_;
+  DeviceHealthWatch health_;
+  std::string device_message_; ///< why devices are waited for
+  Timer wake_;
+  Timer deadline_;
+  Timer device_wait_;
 };
 
 } // namespace berth::node

@@ -53,10 +53,13 @@ struct PodWriter::State : std::enable_shared_from_this<State> {
   bool gone = false;
   Timer retry;
   Duration backoff = kFirstBackoff;
-  // The last write and what became of it: a server that rewrites what it is given is not asked for
-  // ever.
-  std::optional<json::object> sent;
-  json::object received;
+  // The last write that was answered: a server that rewrites what it is given is not asked for
+  // ever. A write that failed says nothing of the kind and is not kept here.
+  struct Answered {
+    json::object sent;
+    json::object stored;
+  };
+  std::optional<Answered> last;
 
   State(Loop& on, client::Client& to, api::Object about, PodWriterEvents with)
       : loop(&on), client(&to), pod(std::move(about)), events(std::move(with)), retry(on) {}
@@ -66,7 +69,7 @@ struct PodWriter::State : std::enable_shared_from_this<State> {
       return true;
     }
     const json::object stored = status_of(pod);
-    return stored == *wanted || (sent && *sent == *wanted && stored == received);
+    return stored == *wanted || (last && last->sent == *wanted && last->stored == stored);
   }
 
   void step();
@@ -91,13 +94,12 @@ void PodWriter::State::step() {
 
 void PodWriter::State::write_status() {
   busy = true;
-  sent = *wanted;
   json::object patch;
   patch["metadata"] =
       json::object{{"resourceVersion", fmt::to_string(pod.meta().resource_version)}};
   patch["status"] = difference(status_of(pod), *wanted);
   client->patch(client::kPods, pod.key(), std::move(patch), client::Subresource::Status,
-                [weak = weak_from_this()](Result<api::Object> result) {
+                [weak = weak_from_this(), sent = *wanted](Result<api::Object> result) {
                   const auto state = weak.lock();
                   if (!state) {
                     return;
@@ -108,7 +110,7 @@ void PodWriter::State::write_status() {
                     return;
                   }
                   state->backoff = kFirstBackoff;
-                  state->received = status_of(*result);
+                  state->last = Answered{sent, status_of(*result)};
                   if (state->take(*std::move(result))) {
                     state->step();
                     state->events.on_object(state->pod);

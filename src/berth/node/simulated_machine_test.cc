@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "berth/node/checkpoint.h"
 #include "berth/testing/machine_fixture.h"
 
 namespace berth::node {
@@ -275,6 +276,49 @@ TEST_F(Machine, ALostCheckpointIsRebuiltFromTheRuntime) {
   EXPECT_EQ(status("b", "reason"), "OutOfnvidia.com/gpu");
   EXPECT_EQ(phase("c"), "Running");
   EXPECT_THAT(machine->broken_invariants(), IsEmpty());
+}
+
+TEST_F(Machine, ACheckpointOlderThanARunningContainerIsNotBelieved) {
+  plane.create(bound("a").gpus(8));
+  run(Duration::seconds(10));
+  machine->disk().set_space(MemoryCheckpointStore::Space::Full);
+  plane.remove(client::kPods, {"default", "a"}, {.grace_period_seconds = 0});
+  run(Duration::seconds(1));
+  plane.create(bound("b").gpus(3));
+  run(Duration::seconds(10));
+  const auto before = held_by("b");
+  ASSERT_THAT(before, SizeIs(3));
+  machine->crash_agent();
+  machine->start_agent();
+  run(Duration::seconds(1));
+  EXPECT_EQ(held_by("b"), before);
+  EXPECT_THAT(machine->agent()->devices().held("nvidia.com/gpu"), SizeIs(3));
+  EXPECT_THAT(machine->broken_invariants(), IsEmpty());
+}
+
+TEST_F(Machine, ACheckpointOlderThanTheEndOfAPodIsForgotten) {
+  plane.create(bound("a").gpus(8));
+  run(Duration::seconds(10));
+  machine->disk().set_space(MemoryCheckpointStore::Space::Full);
+  plane.remove(client::kPods, {"default", "a"}, {.grace_period_seconds = 0});
+  run(Duration::seconds(10));
+  machine->crash_agent();
+  machine->start_agent();
+  run(Duration::seconds(1));
+  EXPECT_TRUE(machine->agent()->devices().empty());
+}
+
+TEST_F(Machine, WhatTheDiskDidNotTakeIsWrittenLater) {
+  const auto written = [&] { return decode_checkpoint(machine->disk().bytes().value_or("")); };
+  ASSERT_TRUE(written());
+  machine->disk().set_space(MemoryCheckpointStore::Space::Full);
+  plane.create(bound("a").gpus(2));
+  run(Duration::seconds(10));
+  EXPECT_THAT(written()->holdings, IsEmpty());
+  machine->disk().set_space(MemoryCheckpointStore::Space::Free);
+  run(Duration::seconds(20));
+  ASSERT_TRUE(written());
+  EXPECT_EQ(written()->holdings, machine->agent()->devices().all());
 }
 
 TEST_F(Machine, ARestartAfterALostCheckpointStillGivesTheContainerItsDevices) {

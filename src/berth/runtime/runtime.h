@@ -126,6 +126,7 @@ class Runtime {
   /// ready), Invalid (unresolvable CDI devices).
   virtual void create_container(const std::string& sandbox_id, ContainerConfig config,
                                 Done<std::string> done) = 0;
+  /// Errors: NotFound, Conflict (not in created state), Unavailable (sandbox not ready).
   virtual void start_container(const std::string& id, Done<void> done) = 0;
   /// SIGTERM now, SIGKILL after `grace`; answered when it is dead. A second call can only shorten
   /// the grace.

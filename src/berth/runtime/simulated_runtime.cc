@@ -99,7 +99,7 @@ struct SimulatedRuntime::State : std::enable_shared_from_this<State> {
     });
   }
 
-  // Calls done(answer) by a later task, or Unavailable at once when there is no power.
+  // Calls done(answer) by a later task.
   template <class T> void answer(Done<T> done, Result<T> result) {
     loop->post([done = std::move(done), result = std::move(result)] { done(result); });
   }
@@ -118,7 +118,11 @@ struct SimulatedRuntime::State : std::enable_shared_from_this<State> {
 
   std::uint64_t changes = 0;
 
+  // Without power nobody is there to reserve anything, or to answer.
   Result<void> reserve(const std::string& key) {
+    if (!powered) {
+      return {};
+    }
     if (!reserved.insert(key).second) {
       return fail(Code::AlreadyExists,
                   fmt::format("failed to reserve name \"{}\": it is reserved", key));
@@ -203,6 +207,10 @@ Result<void> SimulatedRuntime::State::start(const std::string& id) {
   }
   if (starting->status.state != ContainerState::Created) {
     return fail(Code::Conflict, fmt::format("container \"{}\" is not in created state", id));
+  }
+  const std::string& in = starting->status.sandbox_id;
+  if (const Sandbox* around = sandbox(in); !around || around->status.state != SandboxState::Ready) {
+    return fail(Code::Unavailable, fmt::format("sandbox container \"{}\" is not running", in));
   }
   starting->status.state = ContainerState::Running;
   ++changes;

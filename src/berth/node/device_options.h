@@ -1,0 +1,32 @@
+// What the parts of the device manager are told by the agent around them.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "berth/base/time.h"
+
+namespace berth::node {
+
+/// How a pod that holds devices stands; the manager asks before it believes that a device is taken.
+enum class HolderState { Live, Dying, Gone };
+
+struct DeviceManagerOptions {
+  std::string boot_id;
+  Duration endpoint_stop_grace = Duration::minutes(5);
+  /// After a start, resources nobody has registered yet may still come.
+  Duration startup_wait = Duration::minutes(5);
+  Duration rpc_timeout = Duration::seconds(30);
+  /// Resources that only a plugin can give, known or not; others are never the manager's business.
+  std::function<bool(std::string_view resource)> needs_plugin;
+  /// The device of a GPU index, for pods whose GPUs the scheduler chose; none if there is no such
+  /// GPU.
+  std::function<std::optional<std::string>(int index)> gpu_of_index;
+  std::function<HolderState(std::string_view pod_uid)> holder_state;
+  /// Capacity, health or who holds what may have changed. Runs as a later task.
+  std::function<void()> on_change;
+};
+
+} // namespace berth::node
