@@ -9,8 +9,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
+
+#include "berth/base/text_map.h"
 
 namespace berth {
 
@@ -32,7 +33,7 @@ template <class Tag> class Id {
 template <class I> class Interner {
  public:
   I intern(std::string_view text) {
-    if (const auto it = ids_.find(std::string(text)); it != ids_.end()) {
+    if (const auto it = ids_.find(text); it != ids_.end()) {
       return it->second;
     }
     const I id(static_cast<std::uint32_t>(names_.size()));
@@ -41,14 +42,14 @@ template <class I> class Interner {
     return id;
   }
   std::optional<I> find(std::string_view text) const {
-    const auto it = ids_.find(std::string(text));
+    const auto it = ids_.find(text);
     return it == ids_.end() ? std::nullopt : std::optional<I>(it->second);
   }
   const std::string& name(I id) const { return names_[id.index()]; }
   std::size_t size() const { return names_.size(); }
 
  private:
-  std::unordered_map<std::string, I> ids_;
+  TextMap<I> ids_;
   std::vector<std::string> names_;
 };
 

@@ -10,10 +10,10 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "berth/base/text_map.h"
 #include "berth/sched/disruption_budget.h"
 #include "berth/sched/node_info.h"
 #include "berth/sched/shape.h"
@@ -147,9 +147,9 @@ class ClusterState {
   std::vector<NodeId> order_;
   std::vector<PlacedPod> pods_;
   std::vector<PodSlot> free_slots_;
-  std::unordered_map<std::string, PodSlot> by_uid_;
+  TextMap<PodSlot> by_uid_;
   std::vector<std::vector<PodPtr>> nominated_; // by node
-  std::unordered_map<std::string, NodeId> nominations_;
+  TextMap<NodeId> nominations_;
   std::map<api::Key, std::shared_ptr<const DisruptionBudget>> budgets_;
   std::map<std::string, api::Labels, std::less<>> namespaces_;
   std::vector<NodeId> with_affinity_;

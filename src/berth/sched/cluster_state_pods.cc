@@ -37,7 +37,7 @@ void ClusterState::set_pod(const PodPtr& pod) {
 
 void ClusterState::remove_pod(std::string_view uid) {
   clear_nomination(uid);
-  if (const auto it = by_uid_.find(std::string(uid)); it != by_uid_.end()) {
+  if (const auto it = by_uid_.find(uid); it != by_uid_.end()) {
     ++version_;
     displace(it->second);
   }
@@ -49,7 +49,7 @@ void ClusterState::assume(const PodPtr& pod, NodeId node, hardware::GpuMask gpus
 }
 
 void ClusterState::forget(std::string_view uid) {
-  const auto it = by_uid_.find(std::string(uid));
+  const auto it = by_uid_.find(uid);
   if (it != by_uid_.end() && placed(it->second).assumed) {
     ++version_;
     displace(it->second);
@@ -57,7 +57,7 @@ void ClusterState::forget(std::string_view uid) {
 }
 
 void ClusterState::hold_gpus(std::string_view uid, hardware::GpuMask gpus) {
-  const auto it = by_uid_.find(std::string(uid));
+  const auto it = by_uid_.find(uid);
   BERTH_ASSERT(it != by_uid_.end(), "pod is not placed: " + std::string(uid));
   PlacedPod& placed = pods_[it->second.index()];
   NodeInfo& node = nodes_[placed.node.index()];
@@ -88,7 +88,7 @@ void ClusterState::clear_nomination(std::string_view uid) {
   if (nominations_.empty()) {
     return;
   }
-  const auto it = nominations_.find(std::string(uid));
+  const auto it = nominations_.find(uid);
   if (it == nominations_.end()) {
     return;
   }
@@ -115,7 +115,7 @@ std::vector<NodeId> ClusterState::nodes_with_nominations() const {
 }
 
 std::string_view ClusterState::nominated_node(std::string_view uid) const {
-  const auto it = nominations_.find(std::string(uid));
+  const auto it = nominations_.find(uid);
   return it == nominations_.end() ? std::string_view() : node_name(it->second);
 }
 
@@ -128,7 +128,7 @@ Undo ClusterState::try_assume(const PodPtr& pod, NodeId node, hardware::GpuMask 
 }
 
 Undo ClusterState::try_remove(std::string_view uid) {
-  const auto it = by_uid_.find(std::string(uid));
+  const auto it = by_uid_.find(uid);
   BERTH_ASSERT(it != by_uid_.end(), "pod is not placed: " + std::string(uid));
   const PodSlot slot = it->second;
   auto [before, position] = displace(slot);
@@ -185,7 +185,7 @@ const api::Labels& ClusterState::namespace_labels(std::string_view name) const {
 }
 
 const PlacedPod* ClusterState::find_pod(std::string_view uid) const {
-  const auto it = by_uid_.find(std::string(uid));
+  const auto it = by_uid_.find(uid);
   return it == by_uid_.end() ? nullptr : &placed(it->second);
 }
 

@@ -1,10 +1,12 @@
 // Decisions a second: mixed GPU pods on a half-full cluster of n nodes, pods that fit nowhere, and
 // preemption.
+#include <algorithm>
 #include <deque>
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
+#include "berth/sched/decider.h"
 #include "berth/testing/scheduling_world.h"
 
 namespace berth::sched {
@@ -14,13 +16,20 @@ using test::SchedulingWorld;
 
 test::NodeBuilder gpu_node(std::int64_t i) {
   auto node = test::node(fmt::format("gpu-{}", i));
-  node.cpu("128").memory("1Ti").gpus(8);
+  node.cpu("128").memory("1Ti").gpus(8).platform(i % 2 == 0 ? "dgx-h100" : "l40s-pcie-8");
   node.label("topology.kubernetes.io/zone", fmt::format("zone-{}", i % 8));
   node.label("nvidia.com/gpu.product", i % 2 == 0 ? "NVIDIA-H100-80GB-HBM3" : "NVIDIA-L40S");
   if (i % 16 == 0) {
     node.taint("reserved", "NoSchedule", "research");
   }
   return node;
+}
+
+/// Kubernetes' plugins and GpuTopology, as Berth's scheduler runs them.
+Profile gpu_profile() {
+  Profile profile = default_profile();
+  profile.plugins.push_back({.name = "GpuTopology", .weight = 1, .args = {}});
+  return profile;
 }
 
 test::PodBuilder gpu_pod(std::int64_t i) {
@@ -33,22 +42,23 @@ test::PodBuilder gpu_pod(std::int64_t i) {
   return pod;
 }
 
-/// Half of the GPUs are taken; then each placed pod replaces the oldest.
-void decide_mixed_gpu_pods(benchmark::State& bench) {
-  SchedulingWorld world;
+/// Half of the GPUs are taken; then each placed pod replaces the oldest. `decide` is given pods of
+/// `shapes` kinds in turn, from the given one of gpu_pod on.
+template <class Decide>
+void replace_pods(benchmark::State& bench, std::int64_t first_shape, std::int64_t shapes,
+                  SchedulingWorld& world, const Decide& decide) {
   const std::int64_t nodes = bench.range(0);
   for (std::int64_t i = 0; i < nodes; ++i) {
     world.with(gpu_node(i));
   }
-  std::vector<std::shared_ptr<const model::Pod>> shapes;
-  for (std::int64_t i = 0; i < 24; ++i) {
-    shapes.push_back(gpu_pod(i).build());
+  std::vector<PodPtr> examples;
+  for (std::int64_t i = 0; i < shapes; ++i) {
+    examples.push_back(world.state().describe(gpu_pod(first_shape + i).build()));
   }
   // Ready-made pods: decoding is not what is measured.
   std::int64_t next = 0;
   const auto fresh = [&] {
-    auto pod = std::make_shared<PodInfo>(
-        *world.state().describe(shapes[static_cast<std::size_t>(next % 24)]));
+    auto pod = std::make_shared<PodInfo>(*examples[static_cast<std::size_t>(next % shapes)]);
     pod->uid = fmt::format("uid-{}", next++);
     return PodPtr(std::move(pod));
   };
@@ -56,7 +66,7 @@ void decide_mixed_gpu_pods(benchmark::State& bench) {
   std::int64_t held = 0;
   while (held < nodes * 4) {
     const PodPtr pod = fresh();
-    if (schedule_one(world.framework(), world.state(), pod).placed()) {
+    if (decide(pod).placed()) {
       held += pod->gpus;
       running.push_back(pod->uid);
     }
@@ -65,14 +75,15 @@ void decide_mixed_gpu_pods(benchmark::State& bench) {
   for (auto _ : bench) {
     if (waiting.empty()) {
       bench.PauseTiming();
-      for (int i = 0; i < 256; ++i) {
+      for (int i = 0; i < 4096; ++i) {
         waiting.push_back(fresh());
       }
+      std::ranges::reverse(waiting);
       bench.ResumeTiming();
     }
     const PodPtr pod = std::move(waiting.back());
     waiting.pop_back();
-    if (schedule_one(world.framework(), world.state(), pod).placed()) {
+    if (decide(pod).placed()) {
       running.push_back(pod->uid);
     }
     world.state().remove_pod(running.front());
@@ -80,7 +91,43 @@ void decide_mixed_gpu_pods(benchmark::State& bench) {
   }
   bench.SetItemsProcessed(bench.iterations());
 }
-BENCHMARK(decide_mixed_gpu_pods)->Arg(100)->Arg(1000)->Arg(5000)->Unit(benchmark::kMicrosecond);
+
+void decide_mixed_gpu_pods(benchmark::State& bench) {
+  SchedulingWorld world(gpu_profile());
+  Decider decider(world.framework(), world.state());
+  replace_pods(bench, 0, 24, world, [&](const PodPtr& pod) { return decider.decide(pod); });
+}
+BENCHMARK(decide_mixed_gpu_pods)
+    ->Arg(100)
+    ->Arg(1000)
+    ->Arg(5000)
+    ->Arg(100'000)
+    ->Unit(benchmark::kMicrosecond);
+
+void decide_gpu_pods_of_one_shape(benchmark::State& bench) {
+  SchedulingWorld world(gpu_profile());
+  Decider decider(world.framework(), world.state());
+  replace_pods(bench, 6, 1, world, [&](const PodPtr& pod) { return decider.decide(pod); });
+}
+BENCHMARK(decide_gpu_pods_of_one_shape)
+    ->Arg(100)
+    ->Arg(1000)
+    ->Arg(5000)
+    ->Arg(100'000)
+    ->Unit(benchmark::kMicrosecond);
+
+/// The same, every node looked at for every pod.
+void decide_mixed_gpu_pods_plainly(benchmark::State& bench) {
+  SchedulingWorld world(gpu_profile());
+  replace_pods(bench, 0, 24, world, [&](const PodPtr& pod) {
+    return schedule_one(world.framework(), world.state(), pod);
+  });
+}
+BENCHMARK(decide_mixed_gpu_pods_plainly)
+    ->Arg(100)
+    ->Arg(1000)
+    ->Arg(5000)
+    ->Unit(benchmark::kMicrosecond);
 
 /// 16 GPUs fit no node: every node is asked, and the message is made.
 void decide_impossible_pods(benchmark::State& bench) {
