@@ -155,7 +155,7 @@ Result<Holding> read_holding(const json::value& value) {
   }
   for (const auto& [key, ids] : members_at(value, "deviceIDs")) {
     std::int64_t numa = 0;
-    const std::string_view text = key;
+    const std::string text(key);
     const char* const end = text.data() + text.size();
     if (const auto read = std::from_chars(text.data(), end, numa);
         read.ec != std::errc() || read.ptr != end) {

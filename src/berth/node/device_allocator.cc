@@ -210,7 +210,7 @@ void DeviceAllocator::ask(const Turn& allocation, const DeviceRequest& request,
   }
   call_plugin<std::vector<std::string>>(
       *loop_, book_->options().rpc_timeout, weak_from_this(),
-      [&](auto done) { endpoint->plugin->get_preferred_allocation(*question, done); },
+      [&](const auto& done) { endpoint->plugin->get_preferred_allocation(*question, done); },
       [choose](Result<std::vector<std::string>> preferred) {
         if (!preferred) {
           log(LogLevel::Warn, kLog,
@@ -236,7 +236,7 @@ void DeviceAllocator::fetch(const Turn& allocation, const DeviceRequest& request
   }
   call_plugin<std::vector<ContainerAllocateResponse>>(
       *loop_, book_->options().rpc_timeout, weak_from_this(),
-      [&](auto done) { endpoint->plugin->allocate({ids}, done); },
+      [&](const auto& done) { endpoint->plugin->allocate({ids}, done); },
       [this, allocation, request, ids](Result<std::vector<ContainerAllocateResponse>> responses) {
         if (!responses) {
           const bool gone = responses.error().code == Code::Unavailable ||

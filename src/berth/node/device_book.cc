@@ -1,6 +1,7 @@
 #include "berth/node/device_book.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -24,15 +25,16 @@ DeviceBook::DeviceBook(Loop& loop, CheckpointStore& store, DeviceManagerOptions 
 }
 
 void DeviceBook::restore() {
-  auto bytes = store_->read();
+  const auto bytes = store_->read();
   if (!bytes) {
     log(LogLevel::Error, kLog, to_string(bytes.error()));
     return;
   }
-  if (!*bytes) {
+  const std::optional<std::string>& kept = *bytes;
+  if (!kept) {
     return;
   }
-  auto checkpoint = decode_checkpoint(**bytes);
+  auto checkpoint = decode_checkpoint(*kept);
   if (!checkpoint) {
     log(LogLevel::Error, kLog,
         fmt::format("{}; starting from what the runtime and the API know",

@@ -56,7 +56,7 @@ class Manager : public ::testing::Test {
         loop_, disk_,
         DeviceManagerOptions{
             .boot_id = boot_,
-            .needs_plugin = [this](std::string_view resource) { return resource == kGpu; },
+            .needs_plugin = [](std::string_view resource) { return resource == kGpu; },
             .gpu_of_index = [](int index) -> std::optional<std::string> {
               return index < 8 ? std::optional(fmt::format("g{}", index)) : std::nullopt;
             },

@@ -76,7 +76,7 @@ void DevicePreparation::refill(const std::shared_ptr<const model::Pod>& pod,
     if (!holding->response && endpoint) {
       call_plugin<std::vector<ContainerAllocateResponse>>(
           *loop_, book_->options().rpc_timeout, weak_from_this(),
-          [&](auto answer) { endpoint->plugin->allocate({holding->ids()}, answer); },
+          [&](const auto& answer) { endpoint->plugin->allocate({holding->ids()}, answer); },
           [this, pod, container, done = std::move(done),
            copy = *holding](Result<std::vector<ContainerAllocateResponse>> responses) mutable {
             if (!responses || responses->empty()) {
@@ -108,7 +108,9 @@ void DevicePreparation::tell(const model::Pod& pod, const std::string& container
     if (endpoint && endpoint->options.pre_start_required) {
       call_plugin<void>(
           *loop_, book_->options().rpc_timeout, weak_from_this(),
-          [&](auto answer) { endpoint->plugin->pre_start_container(holding->ids(), answer); },
+          [&](const auto& answer) {
+            endpoint->plugin->pre_start_container(holding->ids(), answer);
+          },
           [done = std::move(done)](const Result<void>& result) {
             done(result ? AllocationVerdict{}
                         : AllocationVerdict{

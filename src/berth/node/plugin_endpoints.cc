@@ -41,7 +41,7 @@ struct PluginEndpoints::State : std::enable_shared_from_this<State> {
   State(Loop& on, Duration stop_grace, std::function<void()> changed)
       : loop(&on), grace(stop_grace), on_change(std::move(changed)), expiry(on) {}
 
-  void connect(std::shared_ptr<Endpoint> endpoint);
+  void connect(const std::shared_ptr<Endpoint>& endpoint);
   void on_list(const Endpoint& from, std::vector<deviceplugin::Device> devices);
   void on_end(const Endpoint& from, const Error& error);
   void drop_expired();
@@ -56,7 +56,7 @@ struct PluginEndpoints::State : std::enable_shared_from_this<State> {
   }
 };
 
-void PluginEndpoints::State::connect(std::shared_ptr<Endpoint> endpoint) {
+void PluginEndpoints::State::connect(const std::shared_ptr<Endpoint>& endpoint) {
   Resource& resource = resources[endpoint->resource];
   if (resource.endpoint && resource.endpoint->generation > endpoint->generation) {
     return;

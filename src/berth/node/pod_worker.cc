@@ -92,7 +92,7 @@ void PodWorker::admit() {
   kick();
 }
 
-void PodWorker::reject(std::string reason, std::string message) {
+void PodWorker::reject(std::string reason, const std::string& message) {
   if (ending()) {
     return;
   }
@@ -101,7 +101,7 @@ void PodWorker::reject(std::string reason, std::string message) {
   kick();
 }
 
-void PodWorker::wait(std::string message) {
+void PodWorker::wait(const std::string& message) {
   if (ending()) {
     return;
   }
@@ -373,7 +373,7 @@ void PodWorker::write_status() {
                     .waiting = holds_.waiting(),
                     .devices = device_healths(*place_.devices, pod_->meta.uid),
                     .now = now()};
-  if (finished_) {
+  if (finished_ && verdict_) {
     facts.final_phase = verdict_->phase;
     facts.verdict = verdict_->why;
     facts.waiting.clear();

@@ -63,8 +63,8 @@ class PodWorker : public std::enable_shared_from_this<PodWorker> {
 
   /// Admission's answers; `wait` may come many times before one of the others.
   void admit();
-  void reject(std::string reason, std::string message);
-  void wait(std::string message);
+  void reject(std::string reason, const std::string& message);
+  void wait(const std::string& message);
 
   const std::shared_ptr<const model::Pod>& pod() const { return pod_; }
   /// Neither admitted nor on its way out: somebody must decide.
