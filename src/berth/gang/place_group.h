@@ -28,16 +28,19 @@ struct GroupDecision {
 struct GroupRequest {
   api::Key key;
   std::int64_t min_member = 1;
-  std::int64_t already_placed = 0;    ///< members that have a node or have succeeded
-  std::vector<sched::PodPtr> pending; ///< members to decide, not placed
+  std::int64_t already_placed = 0;      ///< members that have a node or have succeeded
+  std::vector<sched::PodPtr> pending;   ///< members to decide, not placed
+  std::vector<sched::NodeId> placed_on; ///< nodes of the placed members; others join them there
   sched::CycleOptions options;
 };
 
-/// Members are decided in the order of what is hardest to place: most GPUs, then most cpu, then
-/// most memory, then name. Members beyond minMember that do not fit stay pending without holding
-/// the others back. When the group does not fit, each member's message says how many fitted and
-/// which one did not, and why. Cost: one decision a member, twice that when the group is
-/// taken back.
+/// The group goes into the narrowest topology domain that holds all of it (choose_domain.h),
+/// members next to each other in name order; a required topology is kept to. Within a domain, and
+/// where there is none, members are decided one by one in the order of what is hardest to place:
+/// most GPUs, then most cpu, then most memory, then name. Members beyond minMember that do not fit
+/// stay pending without holding the others back. When the group does not fit, each member's message
+/// says how many fitted and which one did not, and why. Cost: one decision a member, twice that
+/// when the group is taken back, and a look at every node.
 GroupDecision place_group(sched::Decider& decider, const GroupRequest& request);
 
 } // namespace berth::gang

@@ -341,6 +341,9 @@ Decision schedule_one(Framework& framework, ClusterState& state, const PodPtr& p
   }
   FilterSession session(framework, state, pod, options.now);
   const Status status = session.prepare();
+  if (status.ok() && options.only) {
+    session.restrict_to(*options.only);
+  }
   return decide_prepared(framework, session, status, options);
 }
 

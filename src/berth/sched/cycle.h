@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -59,6 +60,9 @@ struct Decision {
   bool placed() const { return outcome == Outcome::Scheduled || outcome == Outcome::Waiting; }
 };
 
+inline constexpr std::string_view kReasonElsewhere =
+    "node(s) were outside the topology domain of the pod's group";
+
 enum class Explain { No, Table };
 /// Skip: nobody is preempted for this pod, e.g. since its group must fit as a whole first.
 enum class PostFilters { Run, Skip };
@@ -69,7 +73,10 @@ struct CycleOptions {
   TieBreak tie_break = TieBreak::LowestIndex;
   PostFilters post_filter = PostFilters::Run;
   Rng* rng = nullptr; ///< needed for TieBreak::Random
-  TimePoint now;      ///< stands in for a missing start time in preemption
+  /// Look at these nodes alone (sorted), e.g. one rack for a member of a group; the others fail
+  /// with kReasonElsewhere.
+  std::optional<std::span<const NodeId>> only;
+  TimePoint now; ///< stands in for a missing start time in preemption
 };
 
 /// Decides one pod. Precondition: not placed. Postcondition: the state differs from before only by

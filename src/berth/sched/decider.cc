@@ -67,7 +67,7 @@ Decision Decider::decide(const PodPtr& pod, const CycleOptions& options) {
   }
   ++decisions_;
   // A pod that is nominated looks at its node first.
-  const bool by_shape = pod->shape.valid() && options.explain == Explain::No &&
+  const bool by_shape = pod->shape.valid() && !options.only && options.explain == Explain::No &&
                         options.tie_break == TieBreak::LowestIndex &&
                         pod->pod->status.nominated_node_name.empty() &&
                         state_->nominated_node(pod->uid).empty() && shape_tells_all(pod);

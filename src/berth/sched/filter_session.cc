@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "berth/sched/cycle.h"
+
 namespace berth::sched {
 
 FilterSession::FilterSession(const Framework& framework, ClusterState& state, PodPtr pod,
@@ -86,6 +88,17 @@ NodeFailure FilterSession::filter_once(NodeId node) const {
     }
   }
   return {.node = node, .run = 0, .verdict = Verdict::feasible()};
+}
+
+void FilterSession::restrict_to(std::span<const NodeId> nodes) {
+  std::vector<NodeId> candidates(this->candidates().begin(), this->candidates().end());
+  std::ranges::sort(candidates);
+  std::vector<NodeId> both;
+  std::ranges::set_intersection(candidates, nodes, std::back_inserter(both));
+  narrowed_ = std::move(both);
+  if (!absent) {
+    absent = Status::of(StatusCode::Unresolvable, std::string(kReasonElsewhere));
+  }
 }
 
 std::vector<PodPtr> guests_for(const PodInfo& pod, NodeId node, const ClusterState& state) {

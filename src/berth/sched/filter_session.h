@@ -42,6 +42,8 @@ class FilterSession {
   /// PreFilter of every plugin. Anything but Success ends the cycle (Error) or goes to PostFilter
   /// (rejection).
   Status prepare();
+  /// Leaves only these nodes, sorted, as candidates. After prepare.
+  void restrict_to(std::span<const NodeId> nodes);
   /// All filters on one node, in order, first failure decides; nominated pods of equal or higher
   /// priority count. Success leaves `run` meaningless.
   NodeFailure filter(NodeId node);

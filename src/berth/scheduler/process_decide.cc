@@ -87,11 +87,14 @@ void Scheduler::Process::decide_group(sched::QueuedPod first) {
                              .min_member = groups_->find(key)->min_member,
                              .already_placed = groups_->placed_count(key, state_),
                              .pending = {},
+                             .placed_on = {},
                              .options = cycle_options()};
   request.pending.push_back(first.pod);
   queued.emplace(first.pod->uid, std::move(first));
   for (const gang::Groups::Member& member : groups_->members(key)) {
-    if (auto sibling = queue_.take(member.pod->uid, loop_.now())) {
+    if (const sched::PlacedPod* placed = state_.find_pod(member.pod->uid)) {
+      request.placed_on.push_back(placed->node);
+    } else if (auto sibling = queue_.take(member.pod->uid, loop_.now())) {
       request.pending.push_back(sibling->pod);
       queued.emplace(sibling->pod->uid, *std::move(sibling));
     }
