@@ -11,6 +11,7 @@
 
 #include "berth/api/json.h"
 #include "berth/testing/scheduling_world.h"
+#include "berth/testing/seeds.h"
 
 namespace berth::sched {
 namespace {
@@ -181,7 +182,7 @@ TEST_P(DeciderHistory, DecidesAsScheduleOneDoes) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, DeciderHistory, testing::Range<std::uint64_t>(0, 60));
+INSTANTIATE_TEST_SUITE_P(Seeds, DeciderHistory, test::seeds(60));
 
 TEST(Decider, LooksAtNoMoreThanWhatChangedOnceAShapeIsKnown) {
   Twins twins;

@@ -7,6 +7,7 @@
 #include "berth/base/rng.h"
 #include "berth/sched/queue.h"
 #include "berth/testing/scheduling_world.h"
+#include "berth/testing/seeds.h"
 
 namespace berth::sched {
 namespace {
@@ -237,7 +238,7 @@ TEST_P(OneByOne, EndsAsWakingEverybodyDoes) {
   EXPECT_LE(tried_one_by_one, tried_by_all);
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, OneByOne, testing::Range<std::uint64_t>(0, 30));
+INSTANTIATE_TEST_SUITE_P(Seeds, OneByOne, test::seeds(30));
 
 } // namespace
 } // namespace berth::sched

@@ -11,6 +11,7 @@
 #include "berth/sched/queue.h"
 #include "berth/sched/rejection_memo.h"
 #include "berth/testing/scheduling_world.h"
+#include "berth/testing/seeds.h"
 
 namespace berth::sched {
 namespace {
@@ -253,7 +254,7 @@ TEST_P(AgainstReference, EveryDecisionOfARandomHistoryAgrees) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, AgainstReference, testing::Range<std::uint64_t>(0, 30));
+INSTANTIATE_TEST_SUITE_P(Seeds, AgainstReference, test::seeds(30));
 
 /// Decides whatever the queue gives until it gives no more, as the scheduler process does.
 void drain(SchedulingWorld& world, Queue& queue, RejectionMemo& memo,
@@ -336,7 +337,7 @@ TEST_P(NeverForgets, APodThatCouldBePlacedIsPlaced) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, NeverForgets, testing::Range<std::uint64_t>(0, 30));
+INSTANTIATE_TEST_SUITE_P(Seeds, NeverForgets, test::seeds(30));
 
 } // namespace
 } // namespace berth::sched
