@@ -32,6 +32,7 @@ std::vector<NodeId> Decider::admit_nominated(NodeRanking& ranking, const PodInfo
   for (const NodeId node : state_->nodes_with_nominations()) {
     const std::vector<PodPtr> guests = guests_for(pod, node, *state_);
     std::vector<Undo> stays;
+    stays.reserve(guests.size());
     for (const PodPtr& guest : guests) {
       stays.push_back(state_->try_assume(guest, node));
     }

@@ -415,9 +415,10 @@ void Queue::on_event(const ClusterEvent& event, TimePoint now, std::string_view 
   }
   if (event.room && policy_->room) {
     std::erase_if(offers_, [&](const Offer& older) {
-      return older.event.room->node == event.room->node && older.except == except;
+      return older.node == event.room->node && older.except == except;
     });
     offers_.push_back({.event = event,
+                       .node = event.room->node,
                        .except = std::string(except),
                        .before = next_serial_,
                        .taker = {},
@@ -452,11 +453,11 @@ Queue::Item* Queue::best_taker(const Offer& offer) const {
 
 /// Wakes the next taker; false if there is none.
 bool Queue::offer_next(Offer& offer, TimePoint now) {
-  offer.event.room = policy_->room(offer.event.room->node);
+  offer.event.room = policy_->room(offer.node);
   while (Item* item = best_taker(offer)) {
-    const Urgency urgency = helps(*item, offer.event)->urgency;
+    const auto help = helps(*item, offer.event);
     detach(*item);
-    wake(*item, urgency, now);
+    wake(*item, help ? help->urgency : Urgency::AfterBackoff, now);
     if (item->place == Place::Active || item->place == Place::Backoff) {
       offer.taker = item->info.pod->uid;
       offer.serial = item->serial;

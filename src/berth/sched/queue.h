@@ -141,7 +141,8 @@ class Queue {
   };
   /// Room on a node that is being offered.
   struct Offer {
-    ClusterEvent event;
+    ClusterEvent event; ///< with the room as it was when last asked for
+    NodeId node;
     std::string except;
     std::uint64_t before = 0; ///< pods that entered since know the room
     std::string taker;        ///< uid of who is to try next

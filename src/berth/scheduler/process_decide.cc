@@ -96,7 +96,7 @@ void Scheduler::Process::decide_group(sched::QueuedPod first) {
       request.placed_on.push_back(placed->node);
     } else if (auto sibling = queue_.take(member.pod->uid, loop_.now())) {
       request.pending.push_back(sibling->pod);
-      queued.emplace(sibling->pod->uid, *std::move(sibling));
+      queued.emplace(member.pod->uid, *std::move(sibling));
     }
   }
   stats_.attempts += request.pending.size();
