@@ -13,6 +13,7 @@
 #include "berth/sched/plugins/node_ports.h"
 #include "berth/sched/plugins/node_resources_fit.h"
 #include "berth/sched/plugins/node_unschedulable.h"
+#include "berth/sched/plugins/node_volume_limits.h"
 #include "berth/sched/plugins/pod_topology_spread.h"
 #include "berth/sched/plugins/priority_sort.h"
 #include "berth/sched/plugins/scheduling_gates.h"
@@ -65,6 +66,7 @@ Registry builtin_plugins() {
   add(kNodePorts, plain(&make_node_ports));
   add(kNodeResourcesFit, with_args(&parse_fit_args, &make_node_resources_fit));
   add(kVolumeRestrictions, plain(&make_volume_restrictions));
+  add(kNodeVolumeLimits, plain(&make_node_volume_limits));
   add(kPodTopologySpread, plain(&make_pod_topology_spread));
   add(kInterPodAffinity, with_args(&parse_inter_pod_affinity_args, &make_inter_pod_affinity));
   add(kDynamicResources, plain(&make_dynamic_resources));
@@ -92,6 +94,7 @@ Profile default_profile(KubernetesVersion version) {
   add(kNodePorts);
   add(kNodeResourcesFit);
   add(kVolumeRestrictions);
+  add(kNodeVolumeLimits);
   add(kPodTopologySpread, 2);
   add(kInterPodAffinity, 2);
   if (version >= kDynamicResourcesByDefault) {
