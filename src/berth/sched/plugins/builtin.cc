@@ -18,6 +18,7 @@
 #include "berth/sched/plugins/priority_sort.h"
 #include "berth/sched/plugins/scheduling_gates.h"
 #include "berth/sched/plugins/taint_toleration.h"
+#include "berth/sched/plugins/volume_binding.h"
 #include "berth/sched/plugins/volume_restrictions.h"
 #include "berth/sched/plugins/volume_zone.h"
 
@@ -68,6 +69,7 @@ Registry builtin_plugins() {
   add(kNodeResourcesFit, with_args(&parse_fit_args, &make_node_resources_fit));
   add(kVolumeRestrictions, plain(&make_volume_restrictions));
   add(kNodeVolumeLimits, plain(&make_node_volume_limits));
+  add(kVolumeBinding, plain(&make_volume_binding));
   add(kVolumeZone, plain(&make_volume_zone));
   add(kPodTopologySpread, plain(&make_pod_topology_spread));
   add(kInterPodAffinity, with_args(&parse_inter_pod_affinity_args, &make_inter_pod_affinity));
@@ -97,6 +99,7 @@ Profile default_profile(KubernetesVersion version) {
   add(kNodeResourcesFit);
   add(kVolumeRestrictions);
   add(kNodeVolumeLimits);
+  add(kVolumeBinding);
   add(kVolumeZone);
   add(kPodTopologySpread, 2);
   add(kInterPodAffinity, 2);
