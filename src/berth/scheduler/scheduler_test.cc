@@ -526,6 +526,23 @@ TEST_F(VolumesTest, ARefusedWriteGivesEverythingBack) {
   EXPECT_EQ(node_of("p"), "n1");
 }
 
+TEST_F(VolumesTest, AVolumeThatSomebodyElseTookIsNotTakenOver) {
+  start();
+  free_volume("v");
+  line.volume_patches = {late(500)};
+  plane.create(test::claim("c").of_class("hand"));
+  plane.create(test::pod("p").claim("c"));
+  wait(10);
+  plane.patch(client::kVolumes, {"", "v"},
+              json::object{{"spec", json::object{{"claimRef", json::object{{"namespace", "x"},
+                                                                           {"name", "other"},
+                                                                           {"uid", "u"}}}}}});
+  wait(5'000);
+  EXPECT_EQ((*model::volume_view(plane.find(client::kVolumes, {"", "v"})))->claim->name, "other");
+  EXPECT_EQ(node_of("p"), "");
+  EXPECT_THAT(message("p"), HasSubstr("didn't find available persistent volumes to bind"));
+}
+
 TEST_F(VolumesTest, ALostAnswerToAWriteIsFoundAgain) {
   start();
   free_volume("v");
