@@ -48,7 +48,7 @@ std::string_view acts_on(const client::GroupKind& kind) {
     std::string_view kind;
     std::string_view actor;
   };
-  static constexpr std::array<Actor, 14> kActors = {{
+  static constexpr std::array<Actor, 16> kActors = {{
       {"", "Pod", "scheduler"},
       {"", "Node", "node-controller"},
       {"", "Namespace", "api"},
@@ -60,7 +60,9 @@ std::string_view acts_on(const client::GroupKind& kind) {
       {"coordination.k8s.io", "Lease", "node-controller"},
       {"scheduling.k8s.io", "PriorityClass", "api"},
       {"scheduling.x-k8s.io", "PodGroup", "pod-group-controller"},
+      {"storage.k8s.io", "CSIDriver", "scheduler"},
       {"storage.k8s.io", "CSINode", "scheduler"},
+      {"storage.k8s.io", "CSIStorageCapacity", "scheduler"},
       {"storage.k8s.io", "StorageClass", "volume-controller"},
       {"storage.k8s.io", "VolumeAttachment", "scheduler"},
   }};

@@ -106,6 +106,19 @@ void decode(const Field& in, CsiNode& out) {
   in.within("spec", [&](const Field& spec) { spec.read("drivers", out.drivers); });
 }
 
+void decode(const Field& in, CsiDriver& out) {
+  in.read("metadata", out.meta);
+  in.within("spec", [&](const Field& spec) { spec.read("storageCapacity", out.storage_capacity); });
+}
+
+void decode(const Field& in, CsiStorageCapacity& out) {
+  in.read("metadata", out.meta);
+  in.read("storageClassName", out.storage_class);
+  in.read("nodeTopology", out.node_topology);
+  in.read("capacity", out.capacity);
+  in.read("maximumVolumeSize", out.maximum_volume_size);
+}
+
 void decode(const Field& in, VolumeAttachment& out) {
   in.read("metadata", out.meta);
   in.within("spec", [&](const Field& spec) {
@@ -220,6 +233,15 @@ Result<std::shared_ptr<const StorageClass>> decode_storage_class(const api::json
 
 Result<std::shared_ptr<const CsiNode>> decode_csi_node(const api::json::value& document) {
   return decode_shared<CsiNode>(document);
+}
+
+Result<std::shared_ptr<const CsiDriver>> decode_csi_driver(const api::json::value& document) {
+  return decode_shared<CsiDriver>(document);
+}
+
+Result<std::shared_ptr<const CsiStorageCapacity>>
+decode_storage_capacity(const api::json::value& document) {
+  return decode_shared<CsiStorageCapacity>(document);
 }
 
 Result<std::shared_ptr<const VolumeAttachment>>

@@ -1,5 +1,5 @@
 // Typed views of the storage kinds that scheduling reads: PersistentVolumeClaim, PersistentVolume,
-// StorageClass, CSINode, VolumeAttachment.
+// StorageClass, CSINode, CSIDriver, CSIStorageCapacity, VolumeAttachment.
 #pragma once
 
 #include <cstdint>
@@ -133,6 +133,25 @@ struct CsiNode {
   bool migrates(std::string_view in_tree_plugin) const;
 };
 
+struct CsiDriver {
+  api::ObjectMeta meta;          ///< its name is the driver's
+  bool storage_capacity = false; ///< it tells how much it can provision, and where
+};
+
+/// How much a driver can provision for a class, for some nodes.
+struct CsiStorageCapacity {
+  api::ObjectMeta meta;
+  std::string storage_class;
+  std::optional<api::Selector> node_topology; ///< none: no node
+  std::optional<api::Quantity> capacity;
+  std::optional<api::Quantity> maximum_volume_size;
+
+  /// The largest volume that can be made; none: not known.
+  const std::optional<api::Quantity>& limit() const {
+    return maximum_volume_size ? maximum_volume_size : capacity;
+  }
+};
+
 struct VolumeAttachment {
   api::ObjectMeta meta;
   std::string attacher; ///< CSI driver
@@ -144,6 +163,9 @@ Result<std::shared_ptr<const PersistentVolumeClaim>> decode_claim(const api::jso
 Result<std::shared_ptr<const PersistentVolume>> decode_volume(const api::json::value& document);
 Result<std::shared_ptr<const StorageClass>> decode_storage_class(const api::json::value& document);
 Result<std::shared_ptr<const CsiNode>> decode_csi_node(const api::json::value& document);
+Result<std::shared_ptr<const CsiDriver>> decode_csi_driver(const api::json::value& document);
+Result<std::shared_ptr<const CsiStorageCapacity>>
+decode_storage_capacity(const api::json::value& document);
 Result<std::shared_ptr<const VolumeAttachment>>
 decode_volume_attachment(const api::json::value& document);
 
@@ -158,6 +180,13 @@ inline Result<std::shared_ptr<const StorageClass>> storage_class_view(const api:
 }
 inline Result<std::shared_ptr<const CsiNode>> csi_node_view(const api::Object& o) {
   return o.view<CsiNode>(&decode_csi_node);
+}
+inline Result<std::shared_ptr<const CsiDriver>> csi_driver_view(const api::Object& o) {
+  return o.view<CsiDriver>(&decode_csi_driver);
+}
+inline Result<std::shared_ptr<const CsiStorageCapacity>>
+storage_capacity_view(const api::Object& o) {
+  return o.view<CsiStorageCapacity>(&decode_storage_capacity);
 }
 inline Result<std::shared_ptr<const VolumeAttachment>>
 volume_attachment_view(const api::Object& o) {

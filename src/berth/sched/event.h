@@ -25,6 +25,8 @@ enum class EventResource : std::uint8_t {
   PersistentVolume,
   StorageClass,
   CsiNode,
+  CsiDriver,
+  CsiStorageCapacity,
   VolumeAttachment,
   Wildcard, ///< everything: leftover flush, forced moves
 };

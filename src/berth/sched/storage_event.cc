@@ -48,6 +48,19 @@ ClusterEvent storage_changed(CsiNodePtr old, CsiNodePtr now) {
                     std::move(old), std::move(now), &StorageChange::csi_node);
 }
 
+ClusterEvent storage_changed(CsiDriverPtr old, CsiDriverPtr now) {
+  return make_event(EventResource::CsiDriver,
+                    {"CSIDriverAdd", "CSIDriverUpdate", "CSIDriverDelete"}, std::move(old),
+                    std::move(now), &StorageChange::csi_driver);
+}
+
+ClusterEvent storage_changed(CapacityPtr old, CapacityPtr now) {
+  return make_event(
+      EventResource::CsiStorageCapacity,
+      {"CSIStorageCapacityAdd", "CSIStorageCapacityUpdate", "CSIStorageCapacityDelete"},
+      std::move(old), std::move(now), &StorageChange::capacity);
+}
+
 ClusterEvent storage_changed(AttachmentPtr old, AttachmentPtr now) {
   return make_event(EventResource::VolumeAttachment,
                     {"VolumeAttachmentAdd", "VolumeAttachmentUpdate", "VolumeAttachmentDelete"},

@@ -1,4 +1,4 @@
-// Changes of storage objects as events: what a claim, volume, class, CSI node or attachment was
+// Changes of storage objects as events: what a claim, volume, class or other storage object was
 // before and is after.
 #pragma once
 
@@ -18,6 +18,8 @@ struct StorageChange {
   Pair<VolumePtr> volume;
   Pair<StorageClassPtr> storage_class;
   Pair<CsiNodePtr> csi_node;
+  Pair<CsiDriverPtr> csi_driver;
+  Pair<CapacityPtr> capacity;
   Pair<AttachmentPtr> attachment;
 };
 
@@ -26,6 +28,8 @@ ClusterEvent storage_changed(ClaimPtr old, ClaimPtr now);
 ClusterEvent storage_changed(VolumePtr old, VolumePtr now);
 ClusterEvent storage_changed(StorageClassPtr old, StorageClassPtr now);
 ClusterEvent storage_changed(CsiNodePtr old, CsiNodePtr now);
+ClusterEvent storage_changed(CsiDriverPtr old, CsiDriverPtr now);
+ClusterEvent storage_changed(CapacityPtr old, CapacityPtr now);
 ClusterEvent storage_changed(AttachmentPtr old, AttachmentPtr now);
 
 } // namespace berth::sched

@@ -59,6 +59,24 @@ void StorageState::remove_csi_node(std::string_view name) {
   erase(csi_nodes_, name);
 }
 
+void StorageState::set_csi_driver(CsiDriverPtr driver) {
+  const std::string name = driver->meta.name;
+  csi_drivers_.insert_or_assign(name, std::move(driver));
+}
+
+void StorageState::remove_csi_driver(std::string_view name) {
+  erase(csi_drivers_, name);
+}
+
+void StorageState::set_capacity(CapacityPtr capacity) {
+  const api::Key key{capacity->meta.ns, capacity->meta.name};
+  capacities_.insert_or_assign(key, std::move(capacity));
+}
+
+void StorageState::remove_capacity(const api::Key& key) {
+  capacities_.erase(key);
+}
+
 void StorageState::set_attachment(AttachmentPtr attachment) {
   remove_attachment(attachment->meta.name);
   attached_.emplace(attachment->node, attachment->meta.name);
@@ -148,6 +166,20 @@ const CsiNodePtr& StorageState::csi_node(std::string_view node) const {
   return at(csi_nodes_, node);
 }
 
+const CsiDriverPtr& StorageState::csi_driver(std::string_view name) const {
+  return at(csi_drivers_, name);
+}
+
+std::vector<CapacityPtr> StorageState::capacities_of(std::string_view class_name) const {
+  std::vector<CapacityPtr> found;
+  for (const auto& [key, capacity] : capacities_) {
+    if (capacity->storage_class == class_name) {
+      found.push_back(capacity);
+    }
+  }
+  return found;
+}
+
 std::vector<VolumePtr> StorageState::volumes_of(std::string_view class_name) const {
   std::vector<VolumePtr> volumes;
   for (const auto& [name, entry] : volumes_) {
@@ -185,6 +217,12 @@ std::string StorageState::dump() const {
   }
   for (const auto& [name, node] : csi_nodes_) {
     fmt::format_to(to, "csi node {} {}\n", name, object(node));
+  }
+  for (const auto& [name, driver] : csi_drivers_) {
+    fmt::format_to(to, "csi driver {} {}\n", name, object(driver));
+  }
+  for (const auto& [key, capacity] : capacities_) {
+    fmt::format_to(to, "capacity {} {}\n", key.to_string(), object(capacity));
   }
   for (const auto& [name, attachment] : attachments_) {
     fmt::format_to(to, "attachment {} {}\n", name, object(attachment));

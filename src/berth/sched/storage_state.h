@@ -21,6 +21,8 @@ using ClaimPtr = std::shared_ptr<const model::PersistentVolumeClaim>;
 using VolumePtr = std::shared_ptr<const model::PersistentVolume>;
 using StorageClassPtr = std::shared_ptr<const model::StorageClass>;
 using CsiNodePtr = std::shared_ptr<const model::CsiNode>;
+using CsiDriverPtr = std::shared_ptr<const model::CsiDriver>;
+using CapacityPtr = std::shared_ptr<const model::CsiStorageCapacity>;
 using AttachmentPtr = std::shared_ptr<const model::VolumeAttachment>;
 
 /// What has to be written before a pod is bound, so that its claims get volumes on its node.
@@ -58,6 +60,10 @@ class StorageState {
   void remove_class(std::string_view name);
   void set_csi_node(CsiNodePtr node);
   void remove_csi_node(std::string_view name);
+  void set_csi_driver(CsiDriverPtr driver);
+  void remove_csi_driver(std::string_view name);
+  void set_capacity(CapacityPtr capacity);
+  void remove_capacity(const api::Key& key);
   void set_attachment(AttachmentPtr attachment);
   void remove_attachment(std::string_view name);
 
@@ -78,6 +84,9 @@ class StorageState {
   const VolumePtr& stored_volume(std::string_view name) const;
   const StorageClassPtr& storage_class(std::string_view name) const;
   const CsiNodePtr& csi_node(std::string_view node) const;
+  const CsiDriverPtr& csi_driver(std::string_view name) const;
+  /// What drivers can provision for the class, by key. O(capacities).
+  std::vector<CapacityPtr> capacities_of(std::string_view class_name) const;
   /// Volumes of the class, as assumed, by name. O(volumes).
   std::vector<VolumePtr> volumes_of(std::string_view class_name) const;
   /// Attachments to the node, by name. O(attachments of the node).
@@ -106,6 +115,8 @@ class StorageState {
   std::map<std::string, Entry<model::PersistentVolume>, std::less<>> volumes_;
   std::map<std::string, StorageClassPtr, std::less<>> classes_;
   std::map<std::string, CsiNodePtr, std::less<>> csi_nodes_;
+  std::map<std::string, CsiDriverPtr, std::less<>> csi_drivers_;
+  std::map<api::Key, CapacityPtr> capacities_;
   std::map<std::string, AttachmentPtr, std::less<>> attachments_;
   std::set<std::pair<std::string, std::string>> attached_; ///< node, attachment
   std::map<std::string, VolumePlan, std::less<>> plans_;   ///< by pod uid

@@ -30,6 +30,10 @@ TEST(StorageState, ForgetsWhatIsRemoved) {
   storage.set_volume(volume("v").build());
   storage.set_class(storage_class("s").build());
   storage.set_csi_node(test::csi_node("n").build());
+  storage.set_csi_driver(test::csi_driver("d").build());
+  storage.set_capacity(test::capacity("x", "s").build());
+  EXPECT_EQ(storage.capacities_of("s").size(), 1U);
+  EXPECT_EQ(storage.capacities_of("t").size(), 0U);
   EXPECT_NE(storage.claim({"default", "c"}), nullptr);
   EXPECT_NE(storage.volume("v"), nullptr);
   EXPECT_NE(storage.storage_class("s"), nullptr);
@@ -38,6 +42,8 @@ TEST(StorageState, ForgetsWhatIsRemoved) {
   storage.remove_volume("v");
   storage.remove_class("s");
   storage.remove_csi_node("n");
+  storage.remove_csi_driver("d");
+  storage.remove_capacity({"default", "x"});
   EXPECT_EQ(storage.dump(), "");
   EXPECT_EQ(storage.claim({"default", "c"}), nullptr);
 }

@@ -46,6 +46,8 @@ class Scheduler::Process : public std::enable_shared_from_this<Scheduler::Proces
   void on_volume(const api::Object& old, const api::Object& now);
   void on_storage_class(const api::Object& old, const api::Object& now);
   void on_csi_node(const api::Object& old, const api::Object& now);
+  void on_csi_driver(const api::Object& old, const api::Object& now);
+  void on_capacity(const api::Object& old, const api::Object& now);
   void on_attachment(const api::Object& old, const api::Object& now);
   void assigned_pod(const sched::PodPtr& before, const sched::PodPtr& now);
   void pending_pod(const sched::PodPtr& before, const sched::PodPtr& now);

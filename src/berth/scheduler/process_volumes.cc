@@ -265,6 +265,32 @@ void Scheduler::Process::on_csi_node(const api::Object& old, const api::Object& 
   }
 }
 
+void Scheduler::Process::on_csi_driver(const api::Object& old, const api::Object& now) {
+  const auto before = view_of(old, &model::csi_driver_view);
+  const auto after = view_of(now, &model::csi_driver_view);
+  if (after) {
+    state_.change_storage().set_csi_driver(after);
+  } else {
+    state_.change_storage().remove_csi_driver((now ? now : old).meta().name);
+  }
+  if (before || after) {
+    tell_queue(sched::storage_changed(before, after));
+  }
+}
+
+void Scheduler::Process::on_capacity(const api::Object& old, const api::Object& now) {
+  const auto before = view_of(old, &model::storage_capacity_view);
+  const auto after = view_of(now, &model::storage_capacity_view);
+  if (after) {
+    state_.change_storage().set_capacity(after);
+  } else {
+    state_.change_storage().remove_capacity((now ? now : old).key());
+  }
+  if (before || after) {
+    tell_queue(sched::storage_changed(before, after));
+  }
+}
+
 void Scheduler::Process::on_attachment(const api::Object& old, const api::Object& now) {
   const auto before = view_of(old, &model::volume_attachment_view);
   const auto after = view_of(now, &model::volume_attachment_view);

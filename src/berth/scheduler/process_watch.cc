@@ -53,6 +53,8 @@ void Scheduler::Process::watch() {
   add(client::kVolumes, &Process::on_volume);
   add(client::kVolumeClaims, &Process::on_claim);
   add(client::kCsiNodes, &Process::on_csi_node);
+  add(client::kCsiDrivers, &Process::on_csi_driver);
+  add(client::kStorageCapacities, &Process::on_capacity);
   add(client::kVolumeAttachments, &Process::on_attachment);
   add(client::kPodGroups, &Process::on_group);
   add(client::kPods, &Process::on_pod);

@@ -51,6 +51,12 @@ Result<void> check_decodable(const AdmissionRequest& request, const api::Object&
   if (kind == kStorageClasses) {
     return decoded(object, model::storage_class_view(object));
   }
+  if (kind == kCsiDrivers) {
+    return decoded(object, model::csi_driver_view(object));
+  }
+  if (kind == kStorageCapacities) {
+    return decoded(object, model::storage_capacity_view(object));
+  }
   if (kind == kCsiNodes) {
     return decoded(object, model::csi_node_view(object));
   }

@@ -48,6 +48,14 @@ class SchedulingWorld {
     state_.change_storage().set_csi_node(node.build());
     return *this;
   }
+  SchedulingWorld& with(const CsiDriverBuilder& driver) {
+    state_.change_storage().set_csi_driver(driver.build());
+    return *this;
+  }
+  SchedulingWorld& with(const CapacityBuilder& capacity) {
+    state_.change_storage().set_capacity(capacity.build());
+    return *this;
+  }
   SchedulingWorld& with(const AttachmentBuilder& attachment) {
     state_.change_storage().set_attachment(attachment.build());
     return *this;

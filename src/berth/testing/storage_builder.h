@@ -191,6 +191,51 @@ class CsiNodeBuilder : public ObjectBuilder<CsiNodeBuilder> {
   }
 };
 
+/// Tells what it can provision.
+class CsiDriverBuilder : public ObjectBuilder<CsiDriverBuilder> {
+ public:
+  explicit CsiDriverBuilder(std::string_view name)
+      : ObjectBuilder("storage.k8s.io/v1", "CSIDriver", name) {
+    spec()["storageCapacity"] = true;
+  }
+
+  CsiDriverBuilder& silent() {
+    spec()["storageCapacity"] = false;
+    return *this;
+  }
+
+  std::shared_ptr<const model::CsiDriver> build() const {
+    return decoded(model::decode_csi_driver(json::value(document())));
+  }
+};
+
+/// Of one class, in namespace "default", for no node.
+class CapacityBuilder : public ObjectBuilder<CapacityBuilder> {
+ public:
+  CapacityBuilder(std::string_view name, std::string_view class_name)
+      : ObjectBuilder("storage.k8s.io/v1", "CSIStorageCapacity", name) {
+    ns("default");
+    root()["storageClassName"] = text(class_name);
+  }
+
+  CapacityBuilder& at(std::string_view key, std::string_view value) {
+    api::object_at(api::object_at(root(), "nodeTopology"), "matchLabels")[text(key)] = text(value);
+    return *this;
+  }
+  CapacityBuilder& size(std::string_view quantity) {
+    root()["capacity"] = text(quantity);
+    return *this;
+  }
+  CapacityBuilder& largest(std::string_view quantity) {
+    root()["maximumVolumeSize"] = text(quantity);
+    return *this;
+  }
+
+  std::shared_ptr<const model::CsiStorageCapacity> build() const {
+    return decoded(model::decode_storage_capacity(json::value(document())));
+  }
+};
+
 /// A volume attached to a node.
 class AttachmentBuilder : public ObjectBuilder<AttachmentBuilder> {
  public:
@@ -218,6 +263,12 @@ inline StorageClassBuilder storage_class(std::string_view name) {
 }
 inline CsiNodeBuilder csi_node(std::string_view node) {
   return CsiNodeBuilder(node);
+}
+inline CsiDriverBuilder csi_driver(std::string_view name) {
+  return CsiDriverBuilder(name);
+}
+inline CapacityBuilder capacity(std::string_view name, std::string_view class_name) {
+  return {name, class_name};
 }
 inline AttachmentBuilder attachment(std::string_view attacher, std::string_view volume,
                                     std::string_view node) {

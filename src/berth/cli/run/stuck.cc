@@ -140,6 +140,8 @@ constexpr std::array kPhrases = {
            "where its topology spread constraints forbid it"},
     Phrase{"persistent volumes to bind", "VOLUME_UNAVAILABLE",
            "where there is no volume for its claims and none can be made"},
+    Phrase{"enough free storage", "VOLUME_UNAVAILABLE",
+           "where its driver has no room for a volume of its claim"},
     Phrase{"PersistentVolume's node affinity", "VOLUME_UNAVAILABLE",
            "that do not reach the volume of its claim"},
     Phrase{"available volume zone", "VOLUME_UNAVAILABLE", "in another zone than its volume"},

@@ -200,6 +200,8 @@ class GpuTopology final : public Plugin {
     case EventResource::PersistentVolume:
     case EventResource::StorageClass:
     case EventResource::CsiNode:
+    case EventResource::CsiDriver:
+    case EventResource::CsiStorageCapacity:
     case EventResource::VolumeAttachment:
     case EventResource::Wildcard:
       return Hint::Queue;

@@ -10,22 +10,36 @@
 namespace berth::sched {
 namespace {
 
-enum Detail : std::uint64_t { kAffinity = 1, kNoVolume = 2, kVolumeGone = 4 };
+enum Detail : std::uint64_t { kAffinity = 1, kNoVolume = 2, kNoSpace = 4, kVolumeGone = 8 };
 
 /// An unbound claim whose volume is chosen with the node.
 struct Delayed {
   ClaimPtr claim;
   StorageClassPtr storage_class;
-  VolumePtr reserved;          ///< the volume that is kept for this claim, if any
-  std::vector<VolumePtr> free; ///< those that would do, best (smallest) first
+  VolumePtr reserved;                  ///< the volume that is kept for this claim, if any
+  std::vector<VolumePtr> free;         ///< those that would do, best (smallest) first
+  bool told = false;                   ///< its driver tells what it can provision,
+  std::vector<CapacityPtr> capacities; ///< and this is enough for the claim
 };
+
+bool enough(const model::CsiStorageCapacity& capacity, const model::PersistentVolumeClaim& claim) {
+  return capacity.limit() && !(*capacity.limit() < claim.request);
+}
 
 /// Sorts the volumes of the claim's class by what they are to it, whatever the node.
 Delayed delayed_claim(const ClaimPtr& claim, const StorageState& storage) {
   Delayed delayed{.claim = claim,
                   .storage_class = storage.storage_class(claim->class_name()),
                   .reserved = nullptr,
-                  .free = {}};
+                  .free = {},
+                  .capacities = {}};
+  const CsiDriverPtr& driver = storage.csi_driver(delayed.storage_class->provisioner);
+  delayed.told = driver && driver->storage_capacity && !claim->request.is_zero();
+  if (delayed.told) {
+    delayed.capacities = storage.capacities_of(delayed.storage_class->meta.name);
+    std::erase_if(delayed.capacities,
+                  [&](const CapacityPtr& capacity) { return !enough(*capacity, *claim); });
+  }
   for (const VolumePtr& volume : storage.volumes_of(claim->class_name())) {
     if (!large_enough(*volume, *claim) || volume->meta.deletion_timestamp) {
       continue;
@@ -49,10 +63,14 @@ class BindingRun final : public Run {
   void add_bound(const model::PersistentVolumeClaim& claim) {
     bound_.push_back(state_->storage().volume(claim.volume_name));
   }
-  /// All claims to be chosen for, in the pod's order.
+  /// All claims to be chosen for, in the pod's order. Those that have their node come first, the
+  /// rest by size.
   void set_delayed(std::vector<Delayed> claims) {
     std::ranges::stable_sort(claims, [](const Delayed& a, const Delayed& b) {
-      return a.claim->request < b.claim->request;
+      const bool a_selected = a.claim->selected_node().has_value();
+      const bool b_selected = b.claim->selected_node().has_value();
+      return a_selected != b_selected ? a_selected
+                                      : !a_selected && a.claim->request < b.claim->request;
     });
     delayed_ = std::move(claims);
   }
@@ -72,6 +90,7 @@ class BindingRun final : public Run {
     };
     add(kAffinity, kReasonVolumeAffinity);
     add(kNoVolume, kReasonNoVolume);
+    add(kNoSpace, kReasonNoSpace);
     add(kVolumeGone, kReasonVolumeGone);
     return reasons;
   }
@@ -116,8 +135,9 @@ class BindingRun final : public Run {
       // A claim that has its node is being provisioned.
       const VolumePtr volume =
           delayed.claim->selected_node() ? nullptr : match(delayed, node, taken);
-      if (!volume && !can_provision(delayed, node)) {
-        return kNoVolume;
+      if (const auto reason = volume ? std::uint64_t{0} : why_not_provision(delayed, node);
+          reason != 0) {
+        return reason;
       }
       if (volume) {
         taken.push_back(volume.get());
@@ -142,8 +162,17 @@ class BindingRun final : public Run {
     return it == delayed.free.end() ? nullptr : *it;
   }
 
-  bool can_provision(const Delayed& delayed, NodeId node) const {
-    return delayed.storage_class->provisions() && delayed.storage_class->allows(labels(node));
+  /// 0: a volume can be made for the node.
+  std::uint64_t why_not_provision(const Delayed& delayed, NodeId node) const {
+    const api::Labels& here = labels(node);
+    if (!delayed.storage_class->provisions() || !delayed.storage_class->allows(here)) {
+      return kNoVolume;
+    }
+    const bool room =
+        !delayed.told || std::ranges::any_of(delayed.capacities, [&](const CapacityPtr& capacity) {
+          return capacity->node_topology && capacity->node_topology->matches(here);
+        });
+    return room ? std::uint64_t{0} : kNoSpace;
   }
 
   static void enter(const Delayed& delayed, const VolumePtr& volume, VolumePlan& plan) {
@@ -161,7 +190,7 @@ class BindingRun final : public Run {
 
   const ClusterState* state_;
   std::vector<VolumePtr> bound_; ///< of the bound claims; null: there is no such volume
-  std::vector<Delayed> delayed_; ///< smallest request first
+  std::vector<Delayed> delayed_; ///< in the order in which they choose
 };
 
 /// Why the pod cannot use one of its claims now; none: all can be looked at.
@@ -207,7 +236,9 @@ class VolumeBinding final : public Plugin {
             {.resource = EventResource::PersistentVolumeClaim, .action = kAddOrUpdate},
             {.resource = EventResource::PersistentVolume, .action = kAddOrUpdate},
             {.resource = EventResource::Node, .action = actions::kAdd | actions::kNodeLabel},
-            {.resource = EventResource::CsiNode, .action = kAddOrUpdate}};
+            {.resource = EventResource::CsiNode, .action = kAddOrUpdate},
+            {.resource = EventResource::CsiDriver, .action = actions::kUpdate},
+            {.resource = EventResource::CsiStorageCapacity, .action = kAddOrUpdate}};
   }
 
   Hint hint(const PodInfo& pod, const ClusterEvent& event) const override {
@@ -223,6 +254,12 @@ class VolumeBinding final : public Plugin {
               change.storage_class.now->allowed_topologies;
     } else if (change.csi_node.old && change.csi_node.now) {
       helps = change.csi_node.old->migrated_plugins() != change.csi_node.now->migrated_plugins();
+    } else if (change.csi_driver.old && change.csi_driver.now) {
+      helps = change.csi_driver.old->storage_capacity && !change.csi_driver.now->storage_capacity;
+    } else if (change.capacity.old && change.capacity.now) {
+      const auto& was = change.capacity.old->limit();
+      const auto& is = change.capacity.now->limit();
+      helps = is && (!was || *was < *is);
     }
     return helps ? Hint::Queue : Hint::Skip;
   }

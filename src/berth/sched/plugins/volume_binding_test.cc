@@ -9,8 +9,10 @@
 namespace berth::sched {
 namespace {
 
+using test::capacity;
 using test::claim;
 using test::ClaimBuilder;
+using test::csi_driver;
 using test::csi_node;
 using test::node;
 using test::pod;
@@ -261,6 +263,29 @@ TEST_F(VolumeBinding, AClaimThatHasItsNodeStaysThere) {
   EXPECT_EQ(plan(pod("p").claim("c")).provisions.size(), 1U);
 }
 
+TEST_F(VolumeBinding, ADriverThatTellsMustHaveRoom) {
+  const std::string no_space = kRejected + "node(s) did not have enough free storage";
+  world.with(claim("c").of_class("made").size("2Gi"));
+  world.with(csi_driver("other"));
+  EXPECT_THAT(verdicts(pod("p").claim("c")), both("ok"));
+  world.with(csi_driver("csi.example"));
+  EXPECT_THAT(verdicts(pod("p").claim("c")), both(no_space));
+  world.with(capacity("small", "made").at("zone", "a").size("1Gi"))
+      .with(capacity("class", "now").at("zone", "a").size("9Gi"))
+      .with(capacity("nowhere", "made").size("9Gi"))
+      .with(capacity("unknown", "made").at("zone", "a"))
+      .with(capacity("parts", "made").at("zone", "a").size("9Gi").largest("1Gi"));
+  EXPECT_THAT(verdicts(pod("p").claim("c")), both(no_space));
+  world.with(capacity("enough", "made").at("zone", "b").size("2Gi"));
+  EXPECT_THAT(verdicts(pod("p").claim("c")), ElementsAre(Pair("a", no_space), Pair("b", "ok")));
+  // A volume that is there needs no room.
+  world.with(volume("v").of_class("made").size("2Gi").only_on("zone", {"a"}));
+  EXPECT_THAT(verdicts(pod("p").claim("c")), both("ok"));
+  world.state().change_storage().remove_volume("v");
+  world.with(csi_driver("csi.example").silent());
+  EXPECT_THAT(verdicts(pod("p").claim("c")), both("ok"));
+}
+
 // ---- what is assumed
 // -----------------------------------------------------------------------------
 
@@ -331,6 +356,15 @@ TEST_F(VolumeBinding, IsWokenByItsClaimsAndByVolumesClassesAndNodes) {
             Hint::Skip);
   EXPECT_EQ(hint(storage_changed(csi_node("n").build(), csi_node("n").migrates("x").build())),
             Hint::Queue);
+  const auto driver = csi_driver("d");
+  EXPECT_EQ(hint(storage_changed(driver.build(), csi_driver("d").silent().build())), Hint::Queue);
+  EXPECT_EQ(hint(storage_changed(driver.build(), driver.build())), Hint::Skip);
+  EXPECT_EQ(hint(storage_changed(nullptr, driver.build())), Hint::Skip);
+  const auto room = [](std::string_view size) { return capacity("x", "made").size(size).build(); };
+  EXPECT_EQ(hint(storage_changed(nullptr, room("1Gi"))), Hint::Queue);
+  EXPECT_EQ(hint(storage_changed(room("1Gi"), room("2Gi"))), Hint::Queue);
+  EXPECT_EQ(hint(storage_changed(room("2Gi"), room("1Gi"))), Hint::Skip);
+  EXPECT_EQ(hint(storage_changed(capacity("x", "made").build(), room("1Gi"))), Hint::Queue);
   EXPECT_EQ(hint(node_added(node("n").build())), Hint::Queue);
   EXPECT_EQ(hint(node_updated(node("n").build(), node("n").label("zone", "x").build())),
             Hint::Queue);
