@@ -11,6 +11,14 @@ constexpr std::array kKnown = {
     KindInfo{"", "v1", "Namespace", "namespaces", Scope::Cluster},
     KindInfo{"scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses", Scope::Cluster},
     KindInfo{"", "v1", "ResourceQuota", "resourcequotas", Scope::Namespaced},
+    KindInfo{"storage.k8s.io", "v1", "StorageClass", "storageclasses", Scope::Cluster},
+    KindInfo{"", "v1", "PersistentVolume", "persistentvolumes", Scope::Cluster},
+    KindInfo{"", "v1", "PersistentVolumeClaim", "persistentvolumeclaims", Scope::Namespaced},
+    KindInfo{"storage.k8s.io", "v1", "CSINode", "csinodes", Scope::Cluster},
+    KindInfo{"storage.k8s.io", "v1", "CSIDriver", "csidrivers", Scope::Cluster},
+    KindInfo{"storage.k8s.io", "v1", "CSIStorageCapacity", "csistoragecapacities",
+             Scope::Namespaced},
+    KindInfo{"storage.k8s.io", "v1", "VolumeAttachment", "volumeattachments", Scope::Cluster},
     KindInfo{"", "v1", "Node", "nodes", Scope::Cluster},
     KindInfo{"coordination.k8s.io", "v1", "Lease", "leases", Scope::Namespaced},
     KindInfo{"scheduling.x-k8s.io", "v1alpha1", "PodGroup", "podgroups", Scope::Namespaced},
@@ -26,7 +34,6 @@ struct ClusterKind {
 
 /// Cluster-scoped kinds that manifests of GPU clusters bring along.
 constexpr std::array kClusterScoped = {
-    ClusterKind{"", "PersistentVolume"},
     ClusterKind{"", "ComponentStatus"},
     ClusterKind{"admissionregistration.k8s.io", "MutatingWebhookConfiguration"},
     ClusterKind{"admissionregistration.k8s.io", "ValidatingWebhookConfiguration"},
@@ -47,10 +54,6 @@ constexpr std::array kClusterScoped = {
     ClusterKind{"resource.k8s.io", "DeviceClass"},
     ClusterKind{"resource.k8s.io", "ResourceSlice"},
     ClusterKind{"resource.k8s.io", "DeviceTaintRule"},
-    ClusterKind{"storage.k8s.io", "StorageClass"},
-    ClusterKind{"storage.k8s.io", "CSIDriver"},
-    ClusterKind{"storage.k8s.io", "CSINode"},
-    ClusterKind{"storage.k8s.io", "VolumeAttachment"},
     ClusterKind{"storage.k8s.io", "VolumeAttributesClass"},
     ClusterKind{"kueue.x-k8s.io", "ClusterQueue"},
     ClusterKind{"kueue.x-k8s.io", "Cohort"},

@@ -410,6 +410,61 @@ TEST_F(RunTest, WhatIsPassedOverIsSaid) {
   EXPECT_EQ(json::parse(o.out).at_pointer("/notes/0/severity").as_string(), "warning");
 }
 
+/// A pod that mounts the claim "data".
+std::string pod_with_claim(const std::string& name) {
+  return pod(name, "1",
+             std::string(kOnce) +
+                 "  volumes: [{name: d, persistentVolumeClaim: {claimName: data}}]\n");
+}
+
+constexpr const char* kClass = R"(apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata:
+  name: fast
+  annotations: {storageclass.kubernetes.io/is-default-class: "true"}
+provisioner: csi.example
+volumeBindingMode: WaitForFirstConsumer
+---
+)";
+
+std::string claim_of(const std::string& size) {
+  return "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\nspec: {accessModes: "
+         "[ReadWriteOnce], resources: {requests: {storage: " +
+         size + "}}}\n---\n";
+}
+
+TEST_F(RunTest, APodWithAVolumeClaimRunsToItsEnd) {
+  const std::string file = write("v.yaml", pod_with_claim("p") + claim_of("1Gi") + kClass);
+  const Outcome o = berth_run({"-f", file, "--nodes", "dgx-h100:2", "-o", "json"});
+  EXPECT_EQ(o.code, 0) << o.out << o.err;
+  const json::value report = json::parse(o.out);
+  EXPECT_EQ(report.at_pointer("/result/outcome").as_string(), "settled");
+  EXPECT_EQ(report.at_pointer("/pods/0/phase").as_string(), "Succeeded");
+  EXPECT_THAT(o.err, Not(HasSubstr("nothing here acts on")));
+}
+
+TEST_F(RunTest, APodWhoseClaimGetsNoVolumeSaysSo) {
+  for (const auto& [objects, code, alone] :
+       {std::tuple(claim_of("1Gi"), "CLAIM_NOT_BOUND", "never"),
+        std::tuple(std::string(), "CLAIM_NOT_USABLE", "never")}) {
+    const std::string file = write("v.yaml", pod_with_claim("p") + objects);
+    const Outcome o = berth_run({"-f", file, "--nodes", "dgx-h100:2", "-o", "json"});
+    const json::value stuck = json::parse(o.out).at_pointer("/notRunning/0");
+    EXPECT_EQ(stuck.at("code").as_string(), code);
+    EXPECT_EQ(stuck.at("alone").as_string(), alone);
+  }
+}
+
+TEST_F(RunTest, APodThatWaitsForRoomKeepsItsClaimInTheEmptyCluster) {
+  std::string text = claim_of("1Gi") + kClass + pod("first", "8", kOnce);
+  text.insert(text.find("name: first"), "annotations: {berth.dev/run-for: forever}\n  ");
+  const Outcome o = berth_run({"-f", write("v.yaml", text + pod_with_claim("p")), "--nodes",
+                               "dgx-h100:1", "--until", "1h", "-o", "json"});
+  const json::value stuck = json::parse(o.out).at_pointer("/notRunning/0");
+  EXPECT_EQ(stuck.at("code").as_string(), "GPU_BUSY");
+  EXPECT_EQ(stuck.at("alone").as_string(), "runs");
+}
+
 // Two parties keep the status of a quota: the run ends when both agree.
 TEST_F(RunTest, AQuotaOfJobsAndPodsSettles) {
   const std::string quota = "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: q}\n"

@@ -1,5 +1,7 @@
 #include "berth/model/pod.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "berth/model/decode.h"
@@ -107,16 +109,31 @@ void decode_affinity(const Field& in, PodSpec& out) {
   in.read("podAntiAffinity", out.pod_anti_affinity);
 }
 
-/// References of volumes of type image, which count for ImageLocality.
-void decode_volumes(const Field& in, std::vector<std::string>& out) {
+/// References of volumes of type image, which count for ImageLocality, and what the volume plugins
+/// look at.
+void decode_volumes(const Field& in, PodSpec& out) {
   in.each([&](const Field& volume) {
     volume.within("image", [&](const Field& image) {
       std::string reference;
       image.read("reference", reference);
       if (!reference.empty()) {
-        out.push_back(std::move(reference));
+        out.image_volumes.push_back(std::move(reference));
       }
     });
+    PodVolume read;
+    volume.read("name", read.name);
+    bool claims = false;
+    volume.within("persistentVolumeClaim", [&](const Field& source) {
+      source.read("claimName", read.claim);
+      claims = true;
+    });
+    volume.within("ephemeral", [&](const Field&) { read.ephemeral = !claims; });
+    if (!claims && !read.ephemeral) {
+      read.disk = decode_in_tree_disk(volume);
+    }
+    if (claims || read.ephemeral || read.disk) {
+      out.volumes.push_back(std::move(read));
+    }
   });
 }
 
@@ -156,7 +173,7 @@ void decode(const Field& in, PodSpec& out) {
   in.read("restartPolicy", out.restart_policy);
   in.read("terminationGracePeriodSeconds", out.termination_grace_period_seconds);
   in.read("activeDeadlineSeconds", out.active_deadline_seconds);
-  in.within("volumes", [&](const Field& volumes) { decode_volumes(volumes, out.image_volumes); });
+  in.within("volumes", [&](const Field& volumes) { decode_volumes(volumes, out); });
   // An empty name stands for the default, as an omitted one does.
   out.scheduler_name =
       out.scheduler_name.empty() ? "default-scheduler" : std::move(out.scheduler_name);
@@ -179,6 +196,11 @@ void decode(const Field& in, Pod& out) {
   in.read("metadata", out.meta);
   in.read("spec", out.spec);
   in.read("status", out.status);
+  for (PodVolume& volume : out.spec.volumes) {
+    if (volume.ephemeral) {
+      volume.claim = out.meta.name + "-" + volume.name;
+    }
+  }
 }
 
 const Condition* PodStatus::condition(std::string_view type) const {
@@ -193,6 +215,12 @@ const Condition* PodStatus::condition(std::string_view type) const {
 std::string_view Pod::pod_group() const {
   const auto it = meta.labels.find(kPodGroupLabel);
   return it == meta.labels.end() ? std::string_view() : std::string_view(it->second);
+}
+
+bool Pod::uses_claim(std::string_view ns, std::string_view claim) const {
+  return ns == meta.ns && std::ranges::any_of(spec.volumes, [&](const PodVolume& volume) {
+           return volume.is_claim() && volume.claim == claim;
+         });
 }
 
 Result<std::shared_ptr<const Pod>> decode_pod(const api::json::value& document) {

@@ -13,6 +13,7 @@
 #include "berth/api/quantity.h"
 #include "berth/api/selector.h"
 #include "berth/base/result.h"
+#include "berth/model/in_tree_disk.h"
 
 namespace berth::model {
 
@@ -109,6 +110,17 @@ struct TopologySpreadConstraint {
   bool operator==(const TopologySpreadConstraint&) const = default;
 };
 
+/// A volume that scheduling depends on: a claim, or a disk named directly.
+struct PodVolume {
+  std::string name;
+  std::string claim;      ///< of PersistentVolumeClaims in the pod's namespace; "" for a disk
+  bool ephemeral = false; ///< the claim is made for this pod, "<pod>-<volume>", and must be its own
+  std::optional<InTreeDisk> disk;
+
+  bool is_claim() const { return !disk; }
+  bool operator==(const PodVolume&) const = default;
+};
+
 struct PodSpec {
   std::vector<Container> containers;
   std::vector<Container> init_containers;
@@ -131,6 +143,7 @@ struct PodSpec {
   std::optional<std::int64_t> termination_grace_period_seconds;
   std::optional<std::int64_t> active_deadline_seconds;
   std::vector<std::string> image_volumes; ///< references of volumes of type image
+  std::vector<PodVolume> volumes;         ///< claims and in-tree disks, in order
 };
 
 struct Condition {
@@ -164,6 +177,8 @@ struct Pod {
   bool terminal() const { return status.phase == "Succeeded" || status.phase == "Failed"; }
   /// Name of the scheduling.x-k8s.io PodGroup this pod belongs to; "" if none.
   std::string_view pod_group() const;
+  /// Does it use a volume claim of this namespace and name?
+  bool uses_claim(std::string_view ns, std::string_view claim) const;
 };
 
 /// Decodes a Pod document. Errors name the field: "spec.containers[0].resources.requests.cpu: ...".

@@ -250,6 +250,9 @@ void ClusterState::account(NodeInfo& node, const PodInfo& pod, std::int64_t sign
       node.used_ports.erase(it);
     }
   }
+  if (!pod.pod->spec.volumes.empty()) {
+    storage_.count_users(*pod.pod, sign);
+  }
   if (pod.has_affinity()) {
     count_membership(with_affinity_, node.id, node.pods_with_affinity, sign);
   }

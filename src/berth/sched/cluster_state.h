@@ -17,6 +17,7 @@
 #include "berth/sched/disruption_budget.h"
 #include "berth/sched/node_info.h"
 #include "berth/sched/shape.h"
+#include "berth/sched/storage_state.h"
 #include "berth/sched/undo.h"
 
 namespace berth::sched {
@@ -49,6 +50,11 @@ class ClusterState {
   void remove_budget(const api::Key& key);
   void set_namespace(std::string_view name, const api::Labels& labels);
   void remove_namespace(std::string_view name);
+  /// For what informers say of storage objects; counts as one change.
+  StorageState& change_storage() {
+    ++version_;
+    return storage_;
+  }
 
   // ---- what the scheduler decides ---------------------------------------------------------------
   /// Puts the pod on the node until told otherwise; ends its nomination. Precondition: not placed,
@@ -59,6 +65,9 @@ class ClusterState {
   /// Says which GPUs a placed pod holds. Precondition: placed; the indices are not held by another
   /// pod.
   void hold_gpus(std::string_view uid, hardware::GpuMask gpus);
+  /// Counts what was decided for a placed pod's claims as written, until the pod loses its node or
+  /// is seen bound. Precondition: placed.
+  void assume_volumes(std::string_view uid, const VolumePlan& plan);
   /// Remembers that the pod waits for room on the node (status.nominatedNodeName); replaces an
   /// earlier nomination.
   void nominate(const PodPtr& pod, std::string_view node_name);
@@ -104,6 +113,7 @@ class ClusterState {
   const std::map<api::Key, std::shared_ptr<const DisruptionBudget>>& budgets() const {
     return budgets_;
   }
+  const StorageState& storage() const { return storage_; }
   /// Labels of a namespace; empty if unknown.
   const api::Labels& namespace_labels(std::string_view name) const;
   /// Nodes that hold pods with (anti-)affinity terms, by id.
@@ -152,6 +162,7 @@ class ClusterState {
   TextMap<NodeId> nominations_;
   std::map<api::Key, std::shared_ptr<const DisruptionBudget>> budgets_;
   std::map<std::string, api::Labels, std::less<>> namespaces_;
+  StorageState storage_;
   std::vector<NodeId> with_affinity_;
   std::vector<NodeId> with_anti_affinity_;
   Interner<ImageId> image_names_;

@@ -87,6 +87,7 @@ std::string ClusterState::dump() const {
   for (const auto& [name, labels] : namespaces_) {
     fmt::format_to(to, "namespace {} {} labels\n", name, labels.size());
   }
+  out += storage_.dump();
   return out;
 }
 

@@ -23,6 +23,7 @@ void ClusterState::set_pod(const PodPtr& pod) {
   ++version_;
   const NodeId node = intern_node(pod->pod->spec.node_name);
   clear_nomination(pod->uid);
+  storage_.drop(pod->uid);
   PlacedPod placed{.pod = pod, .node = node, .gpus = pod->bound_gpus, .assumed = false};
   std::size_t position = kAtEnd;
   if (const auto it = by_uid_.find(pod->uid); it != by_uid_.end()) {
@@ -39,6 +40,7 @@ void ClusterState::remove_pod(std::string_view uid) {
   clear_nomination(uid);
   if (const auto it = by_uid_.find(uid); it != by_uid_.end()) {
     ++version_;
+    storage_.drop(uid);
     displace(it->second);
   }
 }
@@ -52,6 +54,7 @@ void ClusterState::forget(std::string_view uid) {
   const auto it = by_uid_.find(uid);
   if (it != by_uid_.end() && placed(it->second).assumed) {
     ++version_;
+    storage_.drop(uid);
     displace(it->second);
   }
 }
@@ -69,6 +72,13 @@ void ClusterState::hold_gpus(std::string_view uid, hardware::GpuMask gpus) {
   ++version_;
   take_gpus(node, it->second);
   touch(node);
+}
+
+void ClusterState::assume_volumes(std::string_view uid, const VolumePlan& plan) {
+  const auto it = by_uid_.find(std::string(uid));
+  BERTH_ASSERT(it != by_uid_.end(), "pod is not placed: " + std::string(uid));
+  ++version_;
+  storage_.assume(uid, plan, node_name(placed(it->second).node));
 }
 
 // ---- nominations
@@ -142,6 +152,7 @@ Undo ClusterState::try_remove(std::string_view uid) {
 void ClusterState::undo(const Undo::Change& change) {
   switch (change.kind) {
   case Undo::Change::Kind::Placed:
+    storage_.drop(placed(change.slot).pod->uid);
     displace(change.slot);
     break;
   case Undo::Change::Kind::Removed: {

@@ -300,7 +300,11 @@ Decision place_on(Framework& framework, ClusterState& state, const PodPtr& pod,
       reservation.annotations.insert_or_assign(std::string(model::kGpuIndicesAnnotation),
                                                hardware::format_gpu_indices(reservation.gpus));
     }
+    if (!reservation.volumes.empty()) {
+      state.assume_volumes(pod->uid, reservation.volumes);
+    }
     decision.gpus = reservation.gpus;
+    decision.volumes = std::move(reservation.volumes);
     decision.annotations = std::move(reservation.annotations);
     status = run_permit(framework, pod, state, decision);
   }

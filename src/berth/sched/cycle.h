@@ -43,6 +43,7 @@ struct Decision {
   hardware::GpuMask gpus = 0;
   std::map<std::string, std::string>
       annotations;                       ///< PreBind writes these to the pod, with gpu-indices
+  VolumePlan volumes;                    ///< PreBind writes this, and waits for the claims
   std::map<std::string, Duration> waits; ///< Permit: plugin -> timeout
   // Unschedulable, Error
   std::string message;                            ///< untruncated

@@ -21,6 +21,13 @@ enum class EventResource : std::uint8_t {
                   ///< uid
   Node,
   PodGroup, ///< whatever a gang plugin watches: a group or a member of it changed
+  PersistentVolumeClaim,
+  PersistentVolume,
+  StorageClass,
+  CsiNode,
+  CsiDriver,
+  CsiStorageCapacity,
+  VolumeAttachment,
   Wildcard, ///< everything: leftover flush, forced moves
 };
 
@@ -42,6 +49,8 @@ inline constexpr EventActions kUpdate = 1U << 11; ///< any other relevant update
 inline constexpr EventActions kAll = ~0U;
 } // namespace actions
 
+struct StorageChange; // storage_event.h
+
 /// Holds what hints need; nothing in it changes later, so the queue may keep it.
 struct ClusterEvent {
   EventResource resource = EventResource::Wildcard;
@@ -53,6 +62,8 @@ struct ClusterEvent {
   std::shared_ptr<const model::Node> new_node;
   /// Deleted pods: what is left where it was; a pod that does not fit gains nothing. None: unknown.
   std::optional<NodeRoom> room;
+  /// Events of storage objects.
+  std::shared_ptr<const StorageChange> storage = nullptr;
 };
 
 /// A plugin's interest: events of this resource with any of these actions.

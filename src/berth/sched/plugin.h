@@ -21,12 +21,13 @@ namespace berth::sched {
 
 inline constexpr std::int64_t kMaxNodeScore = 100;
 
-/// What Reserve decides beside the node; PreBind writes it to the pod.
+/// What Reserve decides beside the node; PreBind writes it to the pod and its volumes.
 struct Reservation {
   NodeId node;
   hardware::GpuMask gpus =
       0; ///< the framework holds them in the state once every plugin has reserved
   std::map<std::string, std::string> annotations;
+  VolumePlan volumes = {}; ///< assumed in the state once every plugin has reserved
 };
 
 /// What else a plugin wants done, by pod uid; the process does it after the call.

@@ -29,6 +29,11 @@ bool same_terms(const model::PodSpec& a, const model::PodSpec& b) {
          a.topology_spread_constraints == b.topology_spread_constraints;
 }
 
+/// A claim made for one pod must be that pod's own.
+bool has_ephemeral(const model::PodSpec& spec) {
+  return std::ranges::any_of(spec.volumes, &model::PodVolume::ephemeral);
+}
+
 } // namespace
 
 bool same_shape(const PodInfo& a, const PodInfo& b) {
@@ -38,7 +43,8 @@ bool same_shape(const PodInfo& a, const PodInfo& b) {
          a.nonzero_memory == b.nonzero_memory && a.host_ports == b.host_ports &&
          a.images == b.images && a.image_containers == b.image_containers && a.ns() == b.ns() &&
          x.scheduler_name == y.scheduler_name && x.preemption_policy == y.preemption_policy &&
-         x.scheduling_gates == y.scheduling_gates && same_terms(x, y) &&
+         x.scheduling_gates == y.scheduling_gates && same_terms(x, y) && x.volumes == y.volumes &&
+         (!has_ephemeral(x) || a.uid == b.uid) &&
          (!reads_own_labels(x) || a.pod->meta.labels == b.pod->meta.labels);
 }
 
@@ -61,6 +67,9 @@ std::size_t shape_hash(const PodInfo& pod) {
     hash.add(image);
   }
   hash.add(spec.tolerations.size());
+  for (const auto& volume : spec.volumes) {
+    hash.add(volume.claim);
+  }
   if (reads_own_labels(spec)) {
     for (const auto& [key, value] : pod.pod->meta.labels) {
       hash.add(key);

@@ -42,6 +42,13 @@ class Scheduler::Process : public std::enable_shared_from_this<Scheduler::Proces
   void on_group(const api::Object& old, const api::Object& now);
   void on_budget(const api::Object& old, const api::Object& now);
   void on_namespace(const api::Object& old, const api::Object& now);
+  void on_claim(const api::Object& old, const api::Object& now);
+  void on_volume(const api::Object& old, const api::Object& now);
+  void on_storage_class(const api::Object& old, const api::Object& now);
+  void on_csi_node(const api::Object& old, const api::Object& now);
+  void on_csi_driver(const api::Object& old, const api::Object& now);
+  void on_capacity(const api::Object& old, const api::Object& now);
+  void on_attachment(const api::Object& old, const api::Object& now);
   void assigned_pod(const sched::PodPtr& before, const sched::PodPtr& now);
   void pending_pod(const sched::PodPtr& before, const sched::PodPtr& now);
   void pod_gone(const sched::PodPtr& last);
@@ -69,19 +76,34 @@ class Scheduler::Process : public std::enable_shared_from_this<Scheduler::Proces
     sched::QueuedPod queued;
     client::Binding binding;
     sched::NodeId node;
+    sched::VolumePlan volumes;          ///< to be written, and seen bound, first
+    std::vector<std::uint64_t> written; ///< resourceVersion of each write of the plan, in order
+    std::unique_ptr<Timer> volumes_due; ///< while it waits for its claims
   };
   void bind(sched::QueuedPod queued, const sched::Decision& decision);
   void send_binding(const std::shared_ptr<Flight>& flight);
   void on_binding_answer(const std::shared_ptr<Flight>& flight, Result<api::Object> answer);
   void look_where_it_is(const std::shared_ptr<Flight>& flight, const std::string& refusal);
   void land(const Flight& flight);
-  void lose(const Flight& flight, const std::string& why);
+  void lose(const Flight& flight, const std::string& message);
   /// Runs the task in a second, unless stopped by then.
   void later(Task task);
   void unschedulable(sched::QueuedPod queued, const sched::Decision& decision);
   void write_condition(const std::string& uid, std::string_view reason, const std::string& message,
                        std::optional<std::string> nominated_node);
   void evict(const sched::PodPtr& victim, const sched::PodPtr& by, const std::string& node);
+
+  // ---- volumes before the binding (process_volumes.cc)
+  // ------------------------------------------------------------------------------------------------
+  void write_volumes(const std::shared_ptr<Flight>& flight);
+  void await_claims(const std::shared_ptr<Flight>& flight);
+  /// What changed may be what flights wait for.
+  void look_at_awaited_claims();
+  /// Of one flight: true if its claims are bound, false if not yet, an error if they will not be.
+  Result<bool> claims_are_bound(const Flight& flight) const;
+  Result<bool> volume_is_given(const Flight& flight, std::size_t index) const;
+  Result<bool> claim_is_provisioned(const Flight& flight, std::size_t index) const;
+  void lose_volumes(const std::shared_ptr<Flight>& flight, const std::string& why);
 
   struct Seen {
     api::Object object;
@@ -100,7 +122,8 @@ class Scheduler::Process : public std::enable_shared_from_this<Scheduler::Proces
   sched::WaitingPods waiting_;
   client::EventRecorder events_;
   std::vector<std::unique_ptr<client::Informer>> informers_;
-  std::map<std::string, Seen, std::less<>> pods_; ///< every live pod, by uid
+  std::map<std::string, Seen, std::less<>> pods_;        ///< every live pod, by uid
+  std::vector<std::shared_ptr<Flight>> awaiting_claims_; ///< in order of their decisions
   Timer timer_;
   bool step_posted_ = false;
   bool stopped_ = false;

@@ -49,6 +49,13 @@ void Scheduler::Process::watch() {
   add(client::kNamespaces, &Process::on_namespace);
   add(kBudgets, &Process::on_budget);
   add(client::kNodes, &Process::on_node);
+  add(client::kStorageClasses, &Process::on_storage_class);
+  add(client::kVolumes, &Process::on_volume);
+  add(client::kVolumeClaims, &Process::on_claim);
+  add(client::kCsiNodes, &Process::on_csi_node);
+  add(client::kCsiDrivers, &Process::on_csi_driver);
+  add(client::kStorageCapacities, &Process::on_capacity);
+  add(client::kVolumeAttachments, &Process::on_attachment);
   add(client::kPodGroups, &Process::on_group);
   add(client::kPods, &Process::on_pod);
 }
@@ -57,6 +64,7 @@ void Scheduler::Process::stop() {
   stopped_ = true;
   timer_.cancel();
   informers_.clear();
+  awaiting_claims_.clear();
 }
 
 bool Scheduler::Process::ours(std::string_view scheduler_name) const {
@@ -159,6 +167,7 @@ void Scheduler::Process::pod_gone(const sched::PodPtr& last) {
     carry_out(undo_decision(framework_, state_, waiting->queued.pod, waiting->decision.node));
   }
   state_.remove_pod(last->uid);
+  look_at_awaited_claims();
   if (node) {
     tell_queue(sched::assigned_pod_deleted(last, *node, state_));
   }

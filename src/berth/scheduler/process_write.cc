@@ -31,9 +31,14 @@ void Scheduler::Process::bind(sched::QueuedPod queued, const sched::Decision& de
                      .annotations = {}};
   flight->binding.annotations.insert(decision.annotations.begin(), decision.annotations.end());
   flight->node = decision.node;
+  flight->volumes = decision.volumes;
   flight->queued = std::move(queued);
   ++binding_;
-  send_binding(flight);
+  if (flight->volumes.empty()) {
+    send_binding(flight);
+  } else {
+    write_volumes(flight);
+  }
 }
 
 void Scheduler::Process::send_binding(const std::shared_ptr<Flight>& flight) {
@@ -54,7 +59,7 @@ void Scheduler::Process::on_binding_answer(const std::shared_ptr<Flight>& flight
                                flight->binding.node));
     land(*flight);
   } else if (answer.error().code == Code::NotFound) {
-    lose(*flight, answer.error().message);
+    lose(*flight, fmt::format("binding rejected: {}", answer.error().message));
   } else if (answer.error().code == Code::Conflict) {
     look_where_it_is(flight, answer.error().message);
   } else {
@@ -79,7 +84,7 @@ void Scheduler::Process::look_where_it_is(const std::shared_ptr<Flight>& flight,
                            !api::string_at(pod->json(), "spec.nodeName").empty()) {
                   process->land(*flight);
                 } else {
-                  process->lose(*flight, refusal);
+                  process->lose(*flight, fmt::format("binding rejected: {}", refusal));
                 }
               });
 }
@@ -102,12 +107,12 @@ void Scheduler::Process::land(const Flight& flight) {
 }
 
 /// The pod is not bound and will not be: it gives its room back and tries again, unless it is gone.
-void Scheduler::Process::lose(const Flight& flight, const std::string& why) {
+void Scheduler::Process::lose(const Flight& flight, const std::string& message) {
   --binding_;
   ++stats_.bind_failures;
   sched::Decision failed;
   failed.outcome = sched::Outcome::Error;
-  failed.message = fmt::format("binding rejected: {}", why);
+  failed.message = message;
   failed.reserved_then_lost = true;
   if (state_.find_pod(flight.queued.pod->uid) != nullptr) {
     failed.effects = undo_decision(framework_, state_, flight.queued.pod, flight.node);

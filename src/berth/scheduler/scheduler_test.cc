@@ -14,6 +14,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "berth/model/storage.h"
 #include "berth/testing/builders.h"
 #include "berth/testing/control_plane.h"
 
@@ -45,13 +46,15 @@ Fate late(std::int64_t ms) {
   return {.made = true, .told = {}, .delay = Duration::millis(ms)};
 }
 
-/// Bindings, status patches and removals meet the fates queued for them; all else passes.
+/// Bindings, patches of pods and of volumes and claims, and removals meet the fates queued for
+/// them; all else passes.
 class ScriptedClient final : public client::Client {
  public:
   ScriptedClient(client::Client& inner, Loop& loop) : inner_(inner), loop_(loop) {}
 
   std::deque<Fate> bindings;
   std::deque<Fate> patches;
+  std::deque<Fate> volume_patches;
   std::deque<Fate> removals;
   int bindings_sent = 0;
 
@@ -71,8 +74,11 @@ class ScriptedClient final : public client::Client {
   }
   void patch(const client::GroupKind& kind, const api::Key& key, json::value merge_patch,
              client::Subresource subresource, client::Done<api::Object> done) override {
-    meet(kind == client::kPods ? &patches : nullptr, std::move(done),
-         [=, this](client::Done<api::Object> answered) {
+    const bool of_volumes = kind == client::kVolumes || kind == client::kVolumeClaims;
+    meet(kind == client::kPods ? &patches
+         : of_volumes          ? &volume_patches
+                               : nullptr,
+         std::move(done), [=, this](client::Done<api::Object> answered) {
            inner_.patch(kind, key, merge_patch, subresource, std::move(answered));
          });
   }
@@ -436,6 +442,189 @@ TEST_F(SchedulerTest, AMemberWhoseBindingFailsComesBack) {
   EXPECT_NE(node_of("g-1"), "");
   EXPECT_NE(node_of("g-0"), node_of("g-1"));
   EXPECT_EQ(scheduler->stats().bind_failures, 2U);
+}
+
+// ---- volumes before the binding ----------------------------------------------------------------
+
+/// Plays the volume controller: nothing is bound but by these calls.
+class VolumesTest : public SchedulerTest {
+ protected:
+  VolumesTest() {
+    plane.create(test::node("n1").label("zone", "a"));
+    plane.create(test::storage_class("made").waits());
+    plane.create(test::storage_class("hand").provisioner(model::kNoProvisioner).waits());
+  }
+  void free_volume(const std::string& name) {
+    plane.create(test::volume(name).of_class("hand"));
+    plane.patch_status(client::kVolumes, {"", name}, json::object{{"phase", "Available"}});
+  }
+  void bind_claim(const std::string& name, const std::string& volume) {
+    plane.patch(
+        client::kVolumeClaims, {"default", name},
+        json::object{{"metadata", json::object{{"annotations", json::object{{"pv.kubernetes.io/"
+                                                                             "bind-completed",
+                                                                             "yes"}}}}},
+                     {"spec", json::object{{"volumeName", volume}}}});
+  }
+  std::string selected_node(const std::string& name) const {
+    const auto claim = model::claim_view(plane.find(client::kVolumeClaims, {"default", name}));
+    return std::string((*claim)->selected_node().value_or(""));
+  }
+  std::string message(const std::string& name) {
+    const auto* scheduled = condition(name, "PodScheduled");
+    return scheduled == nullptr ? "" : scheduled->message;
+  }
+};
+
+TEST_F(VolumesTest, APodIsBoundWhenItsProvisionedClaimIs) {
+  start();
+  plane.create(test::claim("c").of_class("made"));
+  plane.create(test::pod("p").claim("c"));
+  wait(100'000);
+  EXPECT_EQ(selected_node("c"), "n1");
+  EXPECT_EQ(node_of("p"), "");
+  EXPECT_FALSE(scheduler->idle()) << "its claim is awaited";
+  plane.create(test::volume("v").of_class("made").for_claim("c"));
+  bind_claim("c", "v");
+  wait(10);
+  EXPECT_EQ(node_of("p"), "n1");
+  EXPECT_TRUE(scheduler->idle());
+}
+
+TEST_F(VolumesTest, AChosenVolumeIsGivenToTheClaimFirst) {
+  start();
+  free_volume("v");
+  plane.create(test::claim("c").of_class("hand"));
+  plane.create(test::pod("p").claim("c"));
+  wait(10);
+  const auto volume = *model::volume_view(plane.find(client::kVolumes, {"", "v"}));
+  ASSERT_TRUE(volume->claim);
+  EXPECT_EQ(volume->claim->name, "c");
+  EXPECT_EQ(volume->claim->uid, plane.find(client::kVolumeClaims, {"default", "c"}).meta().uid);
+  EXPECT_EQ(volume->meta.annotations.at(std::string(model::kBoundByControllerAnnotation)), "yes");
+  EXPECT_EQ(node_of("p"), "");
+  bind_claim("c", "v");
+  wait(10);
+  EXPECT_EQ(node_of("p"), "n1");
+}
+
+TEST_F(VolumesTest, ARefusedWriteGivesEverythingBack) {
+  start();
+  free_volume("v");
+  line.volume_patches = {refused(Code::Conflict)};
+  plane.create(test::claim("c").of_class("hand"));
+  plane.create(test::pod("p").claim("c"));
+  wait(10);
+  EXPECT_THAT(message("p"), HasSubstr("running PreBind plugin \"VolumeBinding\": refused"));
+  EXPECT_EQ(condition("p", "PodScheduled")->reason, "SchedulerError");
+  EXPECT_EQ(line.bindings_sent, 0);
+  EXPECT_EQ(scheduler->state().pod_count(), 0U);
+  EXPECT_FALSE(scheduler->state().storage().volume("v")->claim);
+  wait(5'000); // the next attempt
+  bind_claim("c", "v");
+  wait(10);
+  EXPECT_EQ(node_of("p"), "n1");
+}
+
+TEST_F(VolumesTest, AVolumeThatSomebodyElseTookIsNotTakenOver) {
+  start();
+  free_volume("v");
+  line.volume_patches = {late(500)};
+  plane.create(test::claim("c").of_class("hand"));
+  plane.create(test::pod("p").claim("c"));
+  wait(10);
+  plane.patch(client::kVolumes, {"", "v"},
+              json::object{{"spec", json::object{{"claimRef", json::object{{"namespace", "x"},
+                                                                           {"name", "other"},
+                                                                           {"uid", "u"}}}}}});
+  wait(5'000);
+  EXPECT_EQ((*model::volume_view(plane.find(client::kVolumes, {"", "v"})))->claim->name, "other");
+  EXPECT_EQ(node_of("p"), "");
+  EXPECT_THAT(message("p"), HasSubstr("didn't find available persistent volumes to bind"));
+}
+
+TEST_F(VolumesTest, ALostAnswerToAWriteIsFoundAgain) {
+  start();
+  free_volume("v");
+  free_volume("w");
+  line.volume_patches = {lost_answer()};
+  plane.create(test::claim("c").of_class("hand"));
+  plane.create(test::pod("p").claim("c"));
+  wait(5'000);
+  EXPECT_FALSE((*model::volume_view(plane.find(client::kVolumes, {"", "w"})))->claim)
+      << "the one that was given stays the claim's";
+  bind_claim("c", "v");
+  wait(10);
+  EXPECT_EQ(node_of("p"), "n1");
+}
+
+TEST_F(VolumesTest, AClaimThatIsNotBoundInTimeEndsTheAttempt) {
+  start();
+  plane.create(test::claim("c").of_class("made"));
+  plane.create(test::pod("p").claim("c"));
+  wait(599'000);
+  EXPECT_EQ(message("p"), "");
+  wait(2'000);
+  EXPECT_THAT(message("p"), HasSubstr("binding volumes: context deadline exceeded"));
+}
+
+TEST_F(VolumesTest, AProvisionerThatGivesUpSendsThePodElsewhere) {
+  start();
+  plane.create(test::claim("c").of_class("made"));
+  plane.create(test::pod("p").claim("c"));
+  wait(100);
+  plane.create(test::node("n2"));
+  plane.patch(client::kNodes, {"", "n1"},
+              json::object{{"spec", json::object{{"unschedulable", true}}}});
+  plane.patch(client::kVolumeClaims, {"default", "c"},
+              json::object{
+                  {"metadata",
+                   json::object{{"annotations",
+                                 json::object{{"volume.kubernetes.io/selected-node", nullptr}}}}}});
+  wait(10);
+  EXPECT_THAT(message("p"), HasSubstr("provisioning failed for PVC \"c\""));
+  wait(20'000);
+  EXPECT_EQ(selected_node("c"), "n2");
+}
+
+TEST_F(VolumesTest, APodDeletedWhileItsClaimIsAwaitedFreesItsRoom) {
+  start();
+  plane.create(test::claim("c").of_class("made"));
+  plane.create(test::pod("p").claim("c"));
+  wait(100);
+  delete_now("p");
+  wait(100);
+  EXPECT_TRUE(scheduler->idle());
+  EXPECT_EQ(scheduler->state().pod_count(), 0U);
+  EXPECT_EQ(line.bindings_sent, 0);
+}
+
+TEST_F(VolumesTest, APodWaitsForItsClaimAndClass) {
+  start();
+  plane.create(test::pod("p").claim("c"));
+  wait(10);
+  EXPECT_THAT(message("p"), HasSubstr("persistentvolumeclaim \"c\" not found"));
+  plane.create(test::claim("c").of_class("later"));
+  wait(10'000);
+  EXPECT_THAT(message("p"), HasSubstr("pod has unbound immediate PersistentVolumeClaims"));
+  plane.create(test::storage_class("later").waits());
+  wait(10'000);
+  EXPECT_EQ(selected_node("c"), "n1");
+}
+
+TEST_F(VolumesTest, ASuccessorTakesUpAPodWhoseClaimIsAwaited) {
+  start();
+  plane.create(test::claim("c").of_class("made"));
+  plane.create(test::pod("p").claim("c"));
+  wait(100);
+  scheduler.reset();
+  start();
+  wait(100);
+  plane.create(test::volume("v").of_class("made").for_claim("c"));
+  bind_claim("c", "v");
+  wait(10'000);
+  EXPECT_EQ(node_of("p"), "n1");
+  EXPECT_TRUE(scheduler->idle());
 }
 
 TEST_F(SchedulerTest, PodsOfOtherSchedulersAreLeftAlone) {

@@ -4,6 +4,7 @@
 
 #include "berth/model/node.h"
 #include "berth/model/pod.h"
+#include "berth/model/storage.h"
 #include "berth/model/workload.h"
 
 namespace berth::store {
@@ -40,6 +41,24 @@ Result<void> check_decodable(const AdmissionRequest& request, const api::Object&
   }
   if (kind == kResourceQuotas) {
     return decoded(object, model::resource_quota_view(object));
+  }
+  if (kind == kVolumeClaims) {
+    return decoded(object, model::claim_view(object));
+  }
+  if (kind == kVolumes) {
+    return decoded(object, model::volume_view(object));
+  }
+  if (kind == kStorageClasses) {
+    return decoded(object, model::storage_class_view(object));
+  }
+  if (kind == kCsiDrivers) {
+    return decoded(object, model::csi_driver_view(object));
+  }
+  if (kind == kStorageCapacities) {
+    return decoded(object, model::storage_capacity_view(object));
+  }
+  if (kind == kCsiNodes) {
+    return decoded(object, model::csi_node_view(object));
   }
   return {};
 }

@@ -77,6 +77,13 @@ inline const GroupKind kJobs{"batch", "Job"};
 inline const GroupKind kPodGroups{"scheduling.x-k8s.io", "PodGroup"};
 inline const GroupKind kPriorityClasses{"scheduling.k8s.io", "PriorityClass"};
 inline const GroupKind kResourceQuotas{"", "ResourceQuota"};
+inline const GroupKind kVolumeClaims{"", "PersistentVolumeClaim"};
+inline const GroupKind kVolumes{"", "PersistentVolume"};
+inline const GroupKind kStorageClasses{"storage.k8s.io", "StorageClass"};
+inline const GroupKind kCsiNodes{"storage.k8s.io", "CSINode"};
+inline const GroupKind kCsiDrivers{"storage.k8s.io", "CSIDriver"};
+inline const GroupKind kStorageCapacities{"storage.k8s.io", "CSIStorageCapacity"};
+inline const GroupKind kVolumeAttachments{"storage.k8s.io", "VolumeAttachment"};
 
 /// The group and kind of an object, whatever its version.
 inline GroupKind group_kind(const api::Object& object) {

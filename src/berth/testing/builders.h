@@ -4,4 +4,5 @@
 
 #include "berth/testing/node_builder.h"
 #include "berth/testing/pod_builder.h"
+#include "berth/testing/storage_builder.h"
 #include "berth/testing/workload_builder.h"

@@ -124,6 +124,20 @@ class PodBuilder : public ObjectBuilder<PodBuilder> {
     return *this;
   }
 
+  /// A volume of this claim.
+  PodBuilder& claim(std::string_view name) {
+    return volume(name, "persistentVolumeClaim", json::object{{"claimName", text(name)}});
+  }
+  /// A volume whose claim is made for the pod: "<pod>-<name>".
+  PodBuilder& ephemeral(std::string_view name) {
+    return volume(name, "ephemeral", json::object{{"volumeClaimTemplate", json::object{}}});
+  }
+  PodBuilder& volume(std::string_view name, std::string_view source, json::object what) {
+    list_at(spec(), "volumes")
+        .emplace_back(json::object{{"name", text(name)}, {text(source), std::move(what)}});
+    return *this;
+  }
+
   /// Member of the PodGroup of scheduling.x-k8s.io.
   PodBuilder& in_group(std::string_view group) { return label(model::kPodGroupLabel, group); }
   PodBuilder& run_for(std::string_view duration) {

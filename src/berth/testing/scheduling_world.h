@@ -32,6 +32,34 @@ class SchedulingWorld {
     state_.set_pod(describe(pod.on_node(node)));
     return *this;
   }
+  SchedulingWorld& with(const ClaimBuilder& claim) {
+    state_.change_storage().set_claim(claim.build());
+    return *this;
+  }
+  SchedulingWorld& with(const VolumeBuilder& volume) {
+    state_.change_storage().set_volume(volume.build());
+    return *this;
+  }
+  SchedulingWorld& with(const StorageClassBuilder& storage_class) {
+    state_.change_storage().set_class(storage_class.build());
+    return *this;
+  }
+  SchedulingWorld& with(const CsiNodeBuilder& node) {
+    state_.change_storage().set_csi_node(node.build());
+    return *this;
+  }
+  SchedulingWorld& with(const CsiDriverBuilder& driver) {
+    state_.change_storage().set_csi_driver(driver.build());
+    return *this;
+  }
+  SchedulingWorld& with(const CapacityBuilder& capacity) {
+    state_.change_storage().set_capacity(capacity.build());
+    return *this;
+  }
+  SchedulingWorld& with(const AttachmentBuilder& attachment) {
+    state_.change_storage().set_attachment(attachment.build());
+    return *this;
+  }
   sched::PodPtr describe(const PodBuilder& pod) { return state_.describe(pod.build()); }
 
   sched::Decision decide(const PodBuilder& pod, sched::CycleOptions options = {}) {

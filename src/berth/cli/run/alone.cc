@@ -1,6 +1,7 @@
 #include "berth/cli/run/alone.h"
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
 #include <set>
@@ -72,8 +73,10 @@ class EmptyCluster {
     turn();
     std::vector<api::Manifest> context;
     for (const api::Manifest& manifest : *question.objects) {
-      const std::string& kind = manifest.object.gvk().kind;
-      if (kind == "Namespace" || kind == "PriorityClass" || kind == "PodGroup") {
+      static constexpr std::array kContext = {
+          "Namespace",        "PriorityClass",         "PodGroup", "StorageClass",
+          "PersistentVolume", "PersistentVolumeClaim", "CSINode"};
+      if (std::ranges::find(kContext, manifest.object.gvk().kind) != kContext.end()) {
         context.push_back(manifest);
       }
     }

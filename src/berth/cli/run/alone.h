@@ -24,7 +24,7 @@ struct AloneQuestion {
   const cluster::ClusterSpec* spec = nullptr; ///< faults are left out
   cluster::ClusterOptions options;
   const std::vector<api::Manifest>* objects =
-      nullptr; ///< priority classes and PodGroups are taken from here
+      nullptr; ///< priority classes, PodGroups and storage are taken from here
 };
 
 /// For each pod that waits for the scheduler, by namespace/name: Runs or Never. Pods of `all` that

@@ -138,6 +138,18 @@ constexpr std::array kPhrases = {
     Phrase{"anti-affinity", "POD_ANTI_AFFINITY", "where anti-affinity between pods forbids it"},
     Phrase{"topology spread constraints", "TOPOLOGY_SPREAD",
            "where its topology spread constraints forbid it"},
+    Phrase{"persistent volumes to bind", "VOLUME_UNAVAILABLE",
+           "where there is no volume for its claims and none can be made"},
+    Phrase{"enough free storage", "VOLUME_UNAVAILABLE",
+           "where its driver has no room for a volume of its claim"},
+    Phrase{"PersistentVolume's node affinity", "VOLUME_UNAVAILABLE",
+           "that do not reach the volume of its claim"},
+    Phrase{"available volume zone", "VOLUME_UNAVAILABLE", "in another zone than its volume"},
+    Phrase{"non-existent pv(s)", "VOLUME_UNAVAILABLE", "since the volume of its claim is gone"},
+    Phrase{"max volume count", "VOLUME_LIMIT", "with as many volumes as their driver attaches"},
+    Phrase{"ReadWriteOncePod", "VOLUME_IN_USE",
+           "since another pod uses its ReadWriteOncePod claim"},
+    Phrase{"no available disk", "VOLUME_IN_USE", "where another pod has its disk"},
 };
 
 const Phrase* phrase_of(std::string_view reason) {
@@ -189,6 +201,24 @@ std::optional<Finding> about_incomplete_gang(std::string_view gang, std::string_
                                                 gang, *have, *need)};
 }
 
+// The pod's volume claims keep it from every node; nullopt: they do not.
+std::optional<Finding> about_claims(std::string_view message) {
+  const auto says = [&](std::string_view part) {
+    return message.find(part) != std::string_view::npos;
+  };
+  if (says("unbound immediate PersistentVolumeClaims")) {
+    return Finding{"CLAIM_NOT_BOUND",
+                   "a volume claim it uses has no volume: none matches and its storage class makes "
+                   "none, or it has no storage class"};
+  }
+  if (says("persistentvolumeclaim \"") || says("PVC ")) {
+    return Finding{"CLAIM_NOT_USABLE", says("not found")
+                                           ? "a volume claim it uses is not there"
+                                           : "a volume claim it uses is gone or another's"};
+  }
+  return std::nullopt;
+}
+
 // What one member lacks is what the gang lacks as a whole, unless that member could never run.
 Finding for_gang(Finding finding, std::string_view gang, report::Alone alone) {
   const bool of_one_pod = finding.code != "GPU_INSUFFICIENT" && finding.code != "GPU_FRAGMENTED" &&
@@ -227,6 +257,9 @@ Finding about_message(const model::Pod& pod, std::string_view message, report::A
   });
   if (auto incomplete = about_incomplete_gang(pod.pod_group(), message)) {
     return *std::move(incomplete);
+  }
+  if (auto claims = reasons.empty() ? about_claims(message) : std::nullopt) {
+    return *std::move(claims);
   }
   if (!short_of.empty()) {
     return for_gang(short_of[0] == model::kGpuResource

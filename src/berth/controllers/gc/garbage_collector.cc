@@ -331,11 +331,8 @@ struct GarbageCollector::State : std::enable_shared_from_this<GarbageCollector::
 };
 
 std::vector<GroupKind> GarbageCollector::default_kinds() {
-  return {client::kPods,
-          client::kJobs,
-          client::kPodGroups,
-          {"apps", "ReplicaSet"},
-          {"apps", "Deployment"}};
+  return {client::kPods,         client::kJobs,          client::kPodGroups,
+          client::kVolumeClaims, {"apps", "ReplicaSet"}, {"apps", "Deployment"}};
 }
 
 GarbageCollector::GarbageCollector(client::Client& client, Loop& loop,

@@ -15,7 +15,7 @@ namespace berth::controllers {
 /// the server. Nothing is deleted before the server has confirmed that its owners are gone.
 class GarbageCollector {
  public:
-  /// Pods, Jobs, PodGroups, ReplicaSets and Deployments.
+  /// Pods, Jobs, PodGroups, PersistentVolumeClaims, ReplicaSets and Deployments.
   static std::vector<client::GroupKind> default_kinds();
 
   GarbageCollector(client::Client& client, Loop& loop)

@@ -13,10 +13,14 @@
 #include "berth/sched/plugins/node_ports.h"
 #include "berth/sched/plugins/node_resources_fit.h"
 #include "berth/sched/plugins/node_unschedulable.h"
+#include "berth/sched/plugins/node_volume_limits.h"
 #include "berth/sched/plugins/pod_topology_spread.h"
 #include "berth/sched/plugins/priority_sort.h"
 #include "berth/sched/plugins/scheduling_gates.h"
 #include "berth/sched/plugins/taint_toleration.h"
+#include "berth/sched/plugins/volume_binding.h"
+#include "berth/sched/plugins/volume_restrictions.h"
+#include "berth/sched/plugins/volume_zone.h"
 
 namespace berth::sched {
 namespace {
@@ -63,6 +67,10 @@ Registry builtin_plugins() {
   add(kNodeAffinity, with_args(&parse_node_affinity_args, &make_node_affinity));
   add(kNodePorts, plain(&make_node_ports));
   add(kNodeResourcesFit, with_args(&parse_fit_args, &make_node_resources_fit));
+  add(kVolumeRestrictions, plain(&make_volume_restrictions));
+  add(kNodeVolumeLimits, plain(&make_node_volume_limits));
+  add(kVolumeBinding, plain(&make_volume_binding));
+  add(kVolumeZone, plain(&make_volume_zone));
   add(kPodTopologySpread, plain(&make_pod_topology_spread));
   add(kInterPodAffinity, with_args(&parse_inter_pod_affinity_args, &make_inter_pod_affinity));
   add(kDynamicResources, plain(&make_dynamic_resources));
@@ -89,6 +97,10 @@ Profile default_profile(KubernetesVersion version) {
   add(kNodeAffinity, 2);
   add(kNodePorts);
   add(kNodeResourcesFit);
+  add(kVolumeRestrictions);
+  add(kNodeVolumeLimits);
+  add(kVolumeBinding);
+  add(kVolumeZone);
   add(kPodTopologySpread, 2);
   add(kInterPodAffinity, 2);
   if (version >= kDynamicResourcesByDefault) {

@@ -196,6 +196,13 @@ class GpuTopology final : public Plugin {
                                                                            : Hint::Skip;
     }
     case EventResource::PodGroup:
+    case EventResource::PersistentVolumeClaim:
+    case EventResource::PersistentVolume:
+    case EventResource::StorageClass:
+    case EventResource::CsiNode:
+    case EventResource::CsiDriver:
+    case EventResource::CsiStorageCapacity:
+    case EventResource::VolumeAttachment:
     case EventResource::Wildcard:
       return Hint::Queue;
     }

@@ -279,6 +279,13 @@ class InterPodAffinity final : public Plugin {
     }
     case EventResource::Node:
     case EventResource::PodGroup:
+    case EventResource::PersistentVolumeClaim:
+    case EventResource::PersistentVolume:
+    case EventResource::StorageClass:
+    case EventResource::CsiNode:
+    case EventResource::CsiDriver:
+    case EventResource::CsiStorageCapacity:
+    case EventResource::VolumeAttachment:
     case EventResource::Wildcard:
       return Hint::Queue;
     }

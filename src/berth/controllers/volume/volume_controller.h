@@ -1,0 +1,30 @@
+// Persistent volumes: binds claims to volumes that match, provisions volumes of classes that can
+// (in simulation: any provisioner's volume exists as soon as its object does), gives claims without
+// a class the default one, makes the claims of pods' ephemeral volumes, and releases or deletes
+// volumes whose claim is gone. Rules: Kubernetes' persistent volume, provisioner and ephemeral
+// volume controllers.
+#pragma once
+
+#include <memory>
+
+#include "berth/base/loop.h"
+#include "berth/client/client.h"
+
+namespace berth::controllers {
+
+class VolumeController {
+ public:
+  VolumeController(client::Client& client, Loop& loop);
+  ~VolumeController();
+  VolumeController(const VolumeController&) = delete;
+  VolumeController& operator=(const VolumeController&) = delete;
+
+  /// Nothing is queued, under way or due later.
+  bool idle() const;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+} // namespace berth::controllers
