@@ -64,12 +64,16 @@ enum class Explain { No, Table };
 enum class PostFilters { Run, Skip };
 enum class TieBreak { LowestIndex, Random };
 
+class NodeSampling;
+
 struct CycleOptions {
   Explain explain = Explain::No;
   TieBreak tie_break = TieBreak::LowestIndex;
   PostFilters post_filter = PostFilters::Run;
   Rng* rng = nullptr; ///< needed for TieBreak::Random
-  TimePoint now;      ///< stands in for a missing start time in preemption
+  /// Used if the profile has a percentage of nodes; null: all nodes are looked at all the same.
+  NodeSampling* sampling = nullptr;
+  TimePoint now; ///< stands in for a missing start time in preemption
 };
 
 /// Decides one pod. Precondition: not placed. Postcondition: the state differs from before only by

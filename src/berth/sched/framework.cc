@@ -49,8 +49,8 @@ namespace {
 constexpr Points kPrepared = Point::Filter | Point::Score | Point::Reserve;
 
 Error about_args(Error error, const Profile& profile, std::string_view plugin) {
-  error.message = fmt::format("profile \"{}\": args of plugin {}: {}", profile.scheduler_name, plugin,
-                              error.message);
+  error.message = fmt::format("profile \"{}\": args of plugin {}: {}", profile.scheduler_name,
+                              plugin, error.message);
   return error;
 }
 
