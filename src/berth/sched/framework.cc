@@ -40,10 +40,6 @@ std::vector<std::string> Registry::names() const {
   return names;
 }
 
-bool Profile::is_for(std::string_view name) const {
-  return name == scheduler_name || std::ranges::find(other_names, name) != other_names.end();
-}
-
 namespace {
 
 constexpr Points kPrepared = Point::Filter | Point::Score | Point::Reserve;
@@ -59,6 +55,7 @@ Error about_args(Error error, const Profile& profile, std::string_view plugin) {
 Result<Framework> Framework::make(const Profile& profile, const Registry& registry) {
   Framework framework;
   framework.scheduler_name_ = profile.scheduler_name;
+  framework.other_names_ = profile.other_names;
   framework.version_ = profile.kubernetes_version;
   framework.percentage_of_nodes_ = profile.percentage_of_nodes;
   std::set<std::string_view> seen;
@@ -108,6 +105,10 @@ const Framework::Entry* Framework::find(std::string_view name) const {
   const auto it =
       std::ranges::find(entries_, name, [](const Entry& entry) { return entry.plugin->name(); });
   return it == entries_.end() ? nullptr : &*it;
+}
+
+bool Framework::is_for(std::string_view name) const {
+  return name == scheduler_name_ || std::ranges::find(other_names_, name) != other_names_.end();
 }
 
 bool Framework::uses(Point point) const {

@@ -65,9 +65,6 @@ struct Profile {
   std::vector<std::string> other_names = {};
   /// kube-scheduler's percentageOfNodesToScore (see sampling.h); none: all nodes are looked at.
   std::optional<std::int64_t> percentage_of_nodes = {};
-
-  /// Is it this profile that a pod with this spec.schedulerName asks for?
-  bool is_for(std::string_view name) const;
 };
 
 /// Kubernetes' default plugins and weights, as far as this room has them (spec 2.1).
@@ -91,6 +88,8 @@ class Framework {
   static Result<Framework> make(const Profile& profile, const Registry& registry);
 
   const std::string& scheduler_name() const { return scheduler_name_; }
+  /// Do pods with this spec.schedulerName ask for this profile?
+  bool is_for(std::string_view name) const;
   std::optional<std::int64_t> percentage_of_nodes() const { return percentage_of_nodes_; }
   /// Does some plugin take part in the point?
   bool uses(Point point) const;
@@ -114,6 +113,7 @@ class Framework {
  private:
   Framework() = default;
   std::string scheduler_name_;
+  std::vector<std::string> other_names_;
   KubernetesVersion version_;
   std::optional<std::int64_t> percentage_of_nodes_;
   std::vector<Entry> entries_;
