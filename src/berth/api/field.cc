@@ -63,6 +63,11 @@ void Field::fail(std::string message) const {
   }
 }
 
+void Field::fail_member(std::string_view name, std::string message) const {
+  static const json::value kAbsent;
+  Field(this, name, 0, kAbsent).fail(std::move(message));
+}
+
 void Field::expected(std::string_view wanted) const {
   std::string text = is_scalar(*value_) ? to_json(*value_) : std::string();
   if (text.size() > 60) {

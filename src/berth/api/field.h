@@ -37,6 +37,8 @@ class Field {
   std::string path() const;
   /// Records an error here, unless one is recorded already.
   void fail(std::string message) const;
+  /// The same at the member `name`, which need not be there.
+  void fail_member(std::string_view name, std::string message) const;
   /// fail("expected a string, got a number: 8"), for the wanted type.
   void expected(std::string_view wanted) const;
 

@@ -126,6 +126,11 @@ class Reader {
       return tl::unexpected(made.locate(std::move(object).error()));
     }
     made.object = *std::move(object);
+    if (made.object.gvk().group.ends_with(".config.k8s.io")) {
+      return fail_at(made.where, fmt::format("a {} configures a program and is no object of a "
+                                             "cluster; give it to the flag that reads it",
+                                             made.object.gvk().kind));
+    }
     if (made.object.meta().name.empty() && made.object.meta().generate_name.empty()) {
       return fail_at(made.locate("metadata.name"),
                      fmt::format("a {} needs a name", made.object.gvk().kind));

@@ -147,6 +147,10 @@ INSTANTIATE_TEST_SUITE_P(
                 "f.yaml:2:7: kind: expected a string, got a number: 3"},
         BadCase{"NoName", "apiVersion: v1\nkind: Pod\nmetadata:\n  labels: {}\n",
                 "f.yaml:4:3: metadata.name: a Pod needs a name"},
+        BadCase{"Configuration",
+                "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n",
+                "f.yaml:1:1: a KubeSchedulerConfiguration configures a program and is no object of "
+                "a cluster; give it to the flag that reads it"},
         BadCase{"NumericName", "apiVersion: v1\nkind: Pod\nmetadata:\n  name: 8\n",
                 "f.yaml:4:9: metadata.name: expected a string, got a number: 8"},
         BadCase{"NumericLabel",

@@ -6,10 +6,10 @@
 #include <fmt/format.h>
 
 #include "berth/base/log.h"
+#include "berth/base/suggest.h"
 #include "berth/cli/commands/commands.h"
 #include "berth/cli/help.h"
 #include "berth/cli/parse.h"
-#include "berth/cli/suggest.h"
 
 namespace berth::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "berth/cli/suggest.h"
+#include "berth/base/suggest.h"
 
 namespace berth::cli {
 namespace {

@@ -18,18 +18,6 @@
 namespace berth::cluster {
 namespace {
 
-std::string_view policy_name(hardware::ChoicePolicy policy) {
-  switch (policy) {
-  case hardware::ChoicePolicy::Topology:
-    return "topology";
-  case hardware::ChoicePolicy::Binpack:
-    return "binpack";
-  case hardware::ChoicePolicy::Spread:
-    return "spread";
-  }
-  return "topology";
-}
-
 /// Position of a kind in the order in which a cluster wants objects: known kinds as listed, then
 /// everything else.
 std::size_t apply_rank(const api::Object& object) {
@@ -56,10 +44,13 @@ struct Cluster::State {
     const auto bootstrapped = store::bootstrap(registry, loop.now());
     BERTH_ASSERT(bootstrapped.has_value(), to_string(bootstrapped.error()));
     controllers = std::make_unique<controllers::Controllers>(control_line, loop, rng.fork(3));
-    scheduler::SchedulerOptions scheduling;
-    scheduling.profile = scheduler::berth_profile(policy_name(options.gpu_policy));
-    auto started =
-        scheduler::Scheduler::start(scheduler_line, loop, rng.fork(4), std::move(scheduling));
+    auto started = scheduler::Scheduler::start(
+        scheduler_line, loop, rng.fork(4),
+        options.scheduler != nullptr
+            ? *options.scheduler
+            : scheduler::SchedulerOptions{
+                  .profiles = {scheduler::berth_profile(to_string(options.gpu_policy))},
+                  .queue = {}});
     BERTH_ASSERT(started.has_value(), to_string(started.error()));
     scheduler = *std::move(started);
     for (const NodeGroup& group : spec.groups) {

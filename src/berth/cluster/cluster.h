@@ -21,7 +21,8 @@
 
 namespace berth::scheduler {
 class Scheduler;
-}
+struct SchedulerOptions;
+} // namespace berth::scheduler
 namespace berth::store {
 class Registry;
 }
@@ -36,6 +37,8 @@ struct ClusterOptions {
   /// deleted.
   Duration default_run_for = Duration::minutes(10);
   hardware::ChoicePolicy gpu_policy = hardware::ChoicePolicy::Topology;
+  /// The scheduler's profiles, which must be valid; null: Berth's own, with gpu_policy.
+  std::shared_ptr<const scheduler::SchedulerOptions> scheduler = nullptr;
   /// How bad the lines between the API and every component are; none by default.
   client::Faults line_faults = {};
 };

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "berth/api/strict.h"
+
 namespace berth::gang {
 namespace {
 
@@ -15,7 +17,8 @@ using sched::StatusCode;
 
 class Gang final : public sched::Plugin {
  public:
-  explicit Gang(std::shared_ptr<const Groups> groups) : groups_(std::move(groups)) {}
+  Gang(std::shared_ptr<const Groups> groups, GangArgs args)
+      : groups_(std::move(groups)), args_(args) {}
 
   std::string_view name() const override { return kGangPlugin; }
 
@@ -82,7 +85,9 @@ class Gang final : public sched::Plugin {
     }
     if (groups_->placed_count(key, state, pod->uid) + 1 < group->min_member) {
       return {.status = {.code = StatusCode::Wait, .reasons = {}, .plugin = {}},
-              .timeout = schedule_timeout(*group),
+              .timeout = group->schedule_timeout_seconds
+                             ? Duration::seconds(*group->schedule_timeout_seconds)
+                             : args_.permit_waiting_time,
               .effects = {}};
     }
     sched::PermitResult result;
@@ -126,17 +131,36 @@ class Gang final : public sched::Plugin {
   }
 
   std::shared_ptr<const Groups> groups_;
+  GangArgs args_;
 };
 
 } // namespace
 
-Duration schedule_timeout(const model::PodGroup& group) {
-  return Duration::seconds(group.schedule_timeout_seconds.value_or(kDefaultTimeoutSeconds));
+void decode(const api::Field& in, GangArgs& out) {
+  api::refuse_unknown(in, {"permitWaitingTimeSeconds", "podGroupBackoffSeconds"});
+  const auto seconds = [&](std::string_view name, Duration& into) {
+    in.within(name, [&](const api::Field& field) {
+      int value = 0;
+      decode(field, value);
+      if (value < 0) {
+        api::refuse_value(field, "must not be negative");
+      }
+      into = Duration::seconds(value);
+    });
+  };
+  Duration group_backoff;
+  seconds("permitWaitingTimeSeconds", out.permit_waiting_time);
+  seconds("podGroupBackoffSeconds", group_backoff);
+}
+
+Result<GangArgs> parse_gang_args(const boost::json::value& args) {
+  return api::decode_document<GangArgs>(args);
 }
 
 sched::PluginFactory gang_plugin(std::shared_ptr<const Groups> groups) {
-  return [groups](const sched::PluginConfig&) -> Result<std::unique_ptr<sched::Plugin>> {
-    return std::make_unique<Gang>(groups);
+  return [groups](const sched::PluginConfig& config) -> Result<std::unique_ptr<sched::Plugin>> {
+    BERTH_TRY(const GangArgs args, parse_gang_args(config.args));
+    return std::make_unique<Gang>(groups, args);
   };
 }
 

@@ -12,17 +12,27 @@
 
 #include <memory>
 
+#include <boost/json/value.hpp>
+
 #include "berth/gang/groups.h"
 #include "berth/sched/framework.h"
 
 namespace berth::gang {
 
 inline constexpr std::string_view kGangPlugin = "Gang";
+/// Its name in files written for scheduler-plugins.
+inline constexpr std::string_view kCoscheduling = "Coscheduling";
 inline constexpr std::string_view kReasonNoGroup = "PodGroup not found";
 inline constexpr std::int64_t kDefaultTimeoutSeconds = 60;
 
-/// Time a placed member of the group may wait for the rest.
-Duration schedule_timeout(const model::PodGroup& group);
+/// CoschedulingArgs.
+struct GangArgs {
+  /// Time a placed member may wait for the rest, where its group says nothing.
+  Duration permit_waiting_time = Duration::seconds(kDefaultTimeoutSeconds);
+};
+/// {"permitWaitingTimeSeconds": 60, "podGroupBackoffSeconds": 0}; the latter is read and makes no
+/// difference: a group that does not fit as a whole never holds anything. Errors name the field.
+Result<GangArgs> parse_gang_args(const boost::json::value& args);
 
 /// A factory of the plugin over these groups, for Registry::add(kGangPlugin, ...).
 sched::PluginFactory gang_plugin(std::shared_ptr<const Groups> groups);

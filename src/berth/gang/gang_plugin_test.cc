@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "berth/api/json.h"
 #include "berth/testing/builders.h"
 
 namespace berth::gang {
@@ -89,8 +90,29 @@ TEST_F(GangPluginTest, WaitsAtPermitUntilQuorumThenAllowsTheSiblings) {
   EXPECT_THAT(second.effects.allow, testing::ElementsAre("a"));
 }
 
-TEST_F(GangPluginTest, WaitsSixtySecondsByDefault) {
-  EXPECT_EQ(schedule_timeout(*pod_group("g", 2).build()), Duration::seconds(60));
+TEST_F(GangPluginTest, WaitsSixtySecondsUnlessItsArgsSayOtherwise) {
+  groups_->set_group(pod_group("g", 2).build());
+  groups_->set_group(pod_group("own", 2).timeout_seconds(12).build());
+  const auto timeout = [&](const char* args, const char* group) {
+    const auto made = gang_plugin(groups_)({.args = *api::parse_json(args), .version = {}});
+    const auto waiting = state_.describe(pod("w").uid("w").in_group(group).build());
+    return (*made)->permit(waiting, node_, state_).timeout;
+  };
+  EXPECT_EQ(timeout("null", "g"), Duration::seconds(60));
+  EXPECT_EQ(timeout(R"({"permitWaitingTimeSeconds": 10})", "g"), Duration::seconds(10));
+  EXPECT_EQ(timeout(R"({"permitWaitingTimeSeconds": 10})", "own"), Duration::seconds(12));
+}
+
+TEST(GangArgs, AreChecked) {
+  const auto error_of = [](const char* args) {
+    const auto parsed = parse_gang_args(*api::parse_json(args));
+    return parsed ? "" : to_string(parsed.error());
+  };
+  EXPECT_EQ(error_of(R"({"permitWaitingTimeSeconds": 10, "podGroupBackoffSeconds": 0})"), "");
+  EXPECT_EQ(error_of(R"({"permitWaitingTimeSeconds": -1})"),
+            "permitWaitingTimeSeconds: Invalid value: -1: must not be negative");
+  EXPECT_EQ(error_of(R"({"permitWaitTimeSeconds": 1})"),
+            "permitWaitTimeSeconds: unknown field; did you mean \"permitWaitingTimeSeconds\"?");
 }
 
 TEST_F(GangPluginTest, AMemberThatLosesItsNodeTakesTheWaitingOnesWithIt) {

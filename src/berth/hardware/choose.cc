@@ -54,4 +54,16 @@ std::optional<GpuMask> choose_gpus(const Platform& platform, GpuMask free, int k
   return best;
 }
 
+std::string_view to_string(ChoicePolicy policy) {
+  switch (policy) {
+  case ChoicePolicy::Topology:
+    return "topology";
+  case ChoicePolicy::Binpack:
+    return "binpack";
+  case ChoicePolicy::Spread:
+    return "spread";
+  }
+  return "";
+}
+
 } // namespace berth::hardware

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 #include "berth/hardware/gpu_mask.h"
 #include "berth/hardware/platform.h"
@@ -16,6 +17,9 @@ enum class ChoicePolicy {
   Binpack,  ///< least damage to what stays free first
   Spread,   ///< most distinct NUMA nodes and PCIe switches first
 };
+
+/// "topology", "binpack" or "spread".
+std::string_view to_string(ChoicePolicy policy);
 
 /// The best k GPUs of `free` that include `required` (a subset of `free`). nullopt if |free| < k or
 /// k < |required| or k < 1. Ties go to the lowest mask, so the answer is a function of its inputs.

@@ -35,12 +35,19 @@ json::object cluster(const ClusterLine& line) {
   json::array platforms = array_of(line.platforms, [](const auto& p) {
     return json::object{{"platform", p.first}, {"nodes", p.second}};
   });
+  json::array profiles = array_of(line.profiles, [](const ProfileLine& p) {
+    return json::object{{"schedulerName", p.scheduler_name},
+                        {"otherNames", strings(p.other_names)},
+                        {"kubernetesVersion", p.kubernetes_version}};
+  });
   return {{"nodes", line.nodes},
           {"gpus", line.gpus},
           {"platforms", std::move(platforms)},
           {"seed", line.seed},
           {"gpuPolicy", line.gpu_policy},
-          {"speed", line.speed}};
+          {"speed", line.speed},
+          {"scheduler",
+           json::object{{"config", line.scheduler_config}, {"profiles", std::move(profiles)}}}};
 }
 
 json::object name_of(const ObjectName& object) {

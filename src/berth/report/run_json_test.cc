@@ -29,6 +29,17 @@ TEST(RunJson, IsValidStableAndComplete) {
   EXPECT_EQ(text, json::serialize(run_document(example(), WithTimeline::No)));
 }
 
+TEST(RunJson, NamesTheProfiles) {
+  RunReport r;
+  r.cluster.scheduler_config = "sched.yaml";
+  r.cluster.profiles = {
+      {.scheduler_name = "a", .other_names = {"b"}, .kubernetes_version = "1.36"}};
+  const json::value document = run_document(r, WithTimeline::No);
+  EXPECT_EQ(
+      json::serialize(document.at_pointer("/cluster/scheduler")),
+      R"({"config":"sched.yaml","profiles":[{"schedulerName":"a","otherNames":["b"],"kubernetesVersion":"1.36"}]})");
+}
+
 TEST(RunJson, TheTimelineIsThereWhenAskedFor) {
   RunReport r;
   r.timeline = {{.at = Duration::millis(5),

@@ -16,14 +16,22 @@
 
 namespace berth::report {
 
+struct ProfileLine {
+  std::string scheduler_name;
+  std::vector<std::string> other_names;
+  std::string kubernetes_version; ///< whose rules it follows, e.g. "1.36"
+};
+
 struct ClusterLine {
   std::vector<std::pair<std::string, int>>
       platforms; ///< name and number of nodes; "" for unknown hardware
   int nodes = 0;
   int gpus = 0;
   std::uint64_t seed = 1;
-  std::string gpu_policy; ///< topology, binpack or spread
-  std::string speed;      ///< virtual or real
+  std::string gpu_policy;                 ///< topology, binpack or spread
+  std::string speed;                      ///< virtual or real
+  std::string scheduler_config = {};      ///< file of the profiles; "" for Berth's own
+  std::vector<ProfileLine> profiles = {}; ///< of the scheduler
 };
 
 /// Why the run ended.

@@ -365,11 +365,21 @@ std::string render_cluster(const ClusterLine& cluster, const Painter& paint) {
     made_of += fmt::format("{}{} {}", made_of.empty() ? ": " : ", ", count,
                            platform.empty() ? "of unknown hardware" : platform);
   }
+  std::string profiles;
+  for (const ProfileLine& profile : cluster.profiles) {
+    profiles += fmt::format("{}{} (rules of {})", profiles.empty() ? "" : ", ",
+                            profile.scheduler_name, profile.kubernetes_version);
+  }
+  const std::string scheduler =
+      cluster.scheduler_config.empty()
+          ? ""
+          : fmt::format("{} {}; from {}\n", paint(Tone::Strong, "profiles"), profiles,
+                        cluster.scheduler_config);
   return fmt::format(
-      "{}  {}, {}{}\n{}      {}, {} time, GPU policy {}\n", paint(Tone::Strong, "cluster"),
+      "{}  {}, {}{}\n{}      {}, {} time, GPU policy {}\n{}", paint(Tone::Strong, "cluster"),
       counted(static_cast<std::size_t>(cluster.nodes), "node"),
       counted(static_cast<std::size_t>(cluster.gpus), "GPU"), made_of, paint(Tone::Strong, "run"),
-      fmt::format("seed {}", cluster.seed), cluster.speed, cluster.gpu_policy);
+      fmt::format("seed {}", cluster.seed), cluster.speed, cluster.gpu_policy, scheduler);
 }
 
 std::string render_run(const RunReport& report, const TableStyle& style) {

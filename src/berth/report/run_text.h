@@ -14,7 +14,8 @@ namespace berth::report {
 std::string render_timeline_line(const TimelineLine& line, std::size_t object_width,
                                  const TableStyle& style);
 
-/// "cluster  6 nodes, 48 GPUs: 4 dgx-h100, 2 l40s-pcie-8; seed 1, virtual time".
+/// "cluster  6 nodes, 48 GPUs: 4 dgx-h100, 2 l40s-pcie-8", "run      seed 1, virtual time, ...",
+/// and, where a file gives them, "profiles default-scheduler (rules of 1.36); from FILE".
 std::string render_cluster(const ClusterLine& cluster, const Painter& paint);
 
 /// Tables of pods, jobs and gangs, the GPU map, what was rejected, what is not running and why, and

@@ -182,6 +182,15 @@ TEST(ClusterLine, NamesWhatTheClusterIsMadeOf) {
   EXPECT_EQ(render_cluster(example().cluster, {}),
             "cluster  2 nodes, 4 GPUs: 2 dgx-h100\n"
             "run      seed 7, virtual time, GPU policy topology\n");
+  ClusterLine line = example().cluster;
+  line.scheduler_config = "sched.yaml";
+  line.profiles = {{.scheduler_name = "default-scheduler", .kubernetes_version = "1.36"},
+                   {.scheduler_name = "gpu-binpack", .kubernetes_version = "1.34"}};
+  EXPECT_EQ(render_cluster(line, {}),
+            "cluster  2 nodes, 4 GPUs: 2 dgx-h100\n"
+            "run      seed 7, virtual time, GPU policy topology\n"
+            "profiles default-scheduler (rules of 1.36), gpu-binpack (rules of 1.34); from "
+            "sched.yaml\n");
 }
 
 } // namespace

@@ -9,6 +9,7 @@
 #include "berth/sched/cycle_steps.h"
 #include "berth/sched/filter_session.h"
 #include "berth/sched/message.h"
+#include "berth/sched/sampling.h"
 #include "berth/sched/scoring.h"
 
 namespace berth::sched {
@@ -41,14 +42,40 @@ std::optional<NodeId> fitting_nomination(FilterSession& session) {
   return session.filter(*node).verdict.ok() ? node : std::nullopt;
 }
 
-std::vector<NodeId> find_feasible(FilterSession& session) {
+/// Nodes to look at in order, and how many that fit are enough.
+struct Search {
+  std::vector<NodeId> nodes;
+  std::size_t enough = 0;
+};
+
+Search plan_search(FilterSession& session, NodeSampling* sampling) {
+  const auto candidates = session.candidates();
+  Search search{.nodes = {candidates.begin(), candidates.end()}, .enough = candidates.size()};
+  const auto enough = nodes_to_find(session.framework(), candidates.size());
+  if (sampling == nullptr || !enough || *enough >= candidates.size()) {
+    return search;
+  }
+  search.enough = *enough;
+  search.nodes = sampling->order(session.state());
+  if (session.narrowed()) {
+    std::erase_if(search.nodes, [&](NodeId node) {
+      return !std::ranges::binary_search(candidates, node); // PreFilter's set is sorted
+    });
+  }
+  return search;
+}
+
+std::vector<NodeId> find_feasible(FilterSession& session, NodeSampling* sampling) {
   if (const auto nominated = fitting_nomination(session)) {
     return {*nominated};
   }
   std::vector<NodeId> feasible;
-  const auto candidates = session.candidates();
-  feasible.reserve(candidates.size());
-  for (const NodeId node : candidates) {
+  const Search search = plan_search(session, sampling);
+  feasible.reserve(search.enough);
+  for (const NodeId node : search.nodes) {
+    if (feasible.size() == search.enough) {
+      break;
+    }
     if (const NodeFailure failure = session.filter(node); failure.verdict.ok()) {
       feasible.push_back(node);
     } else {
@@ -57,6 +84,11 @@ std::vector<NodeId> find_feasible(FilterSession& session) {
         break;
       }
     }
+  }
+  if (search.enough < search.nodes.size()) {
+    sampling->looked_at(feasible.size() + session.failures.size(), search.nodes.size());
+    std::ranges::sort(feasible, {},
+                      [&](NodeId node) { return session.state().node(node).arrival; });
   }
   return feasible;
 }
@@ -238,8 +270,9 @@ std::unique_ptr<DecisionTable> make_table(FilterSession& session,
                     .reasons = session.reasons(*failure),
                     .plugin = std::string(session.plugin_of(*failure))};
     } else if (!fits[node.index()]) {
-      row.status = session.absent.value_or(Status::of(
-          StatusCode::Unresolvable, "not looked at: the pod was nominated to another node"));
+      row.status = session.absent.value_or(
+          Status::of(StatusCode::Unresolvable,
+                     "not looked at: the pod was nominated to another node, or enough others fit"));
     }
     table->rows.push_back(std::move(row));
   }
@@ -260,7 +293,7 @@ Decision decide_prepared(Framework& framework, FilterSession& session, const Sta
     decision.table = std::move(table);
     return decision;
   }
-  const std::vector<NodeId> feasible = find_feasible(session);
+  const std::vector<NodeId> feasible = find_feasible(session, options.sampling);
   if (!session.failures.empty() && session.failures.back().verdict.code == StatusCode::Error) {
     const NodeFailure& fault = session.failures.back();
     return error_decision(fault_text("Filter", {.code = StatusCode::Error,

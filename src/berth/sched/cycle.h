@@ -69,6 +69,8 @@ enum class Explain { No, Table };
 enum class PostFilters { Run, Skip };
 enum class TieBreak { LowestIndex, Random };
 
+class NodeSampling;
+
 struct CycleOptions {
   Explain explain = Explain::No;
   TieBreak tie_break = TieBreak::LowestIndex;
@@ -77,6 +79,8 @@ struct CycleOptions {
   /// Look at these nodes alone (sorted), e.g. one rack for a member of a group; the others fail
   /// with kReasonElsewhere.
   std::optional<std::span<const NodeId>> only;
+  /// Used if the profile has a percentage of nodes; null: all nodes are looked at all the same.
+  NodeSampling* sampling = nullptr;
   TimePoint now; ///< stands in for a missing start time in preemption
 };
 

@@ -386,6 +386,40 @@ TEST_F(Cycle, ANominatedNodeThatFitsIsTakenUnseen) {
   EXPECT_EQ(state.nominated_node("default/p"), "") << "placed pods are nominated no more";
 }
 
+// ---- where a plugin is enabled
+// ------------------------------------------------------------------------------------------
+
+TEST_F(Cycle, APluginTakesPartOnlyWhereItIsEnabled) {
+  nodes({"a", "b"});
+  plugin("A", {.points = kFilter | kScore | kReserve | kPermit,
+               .filter = {{"b", Verdict::unschedulable(1)}},
+               .score = {{"b", 100}}});
+  profile.plugins.back().points = kScore | kReserve;
+  EXPECT_EQ(decide().node_name, "b") << "its score counts, its filter does not";
+  EXPECT_THAT(log, ElementsAre("prepare A", "reserve A"));
+  state.forget("default/p");
+  profile.plugins.back().points = kFilter;
+  EXPECT_EQ(decide().node_name, "a");
+  EXPECT_THAT(log, ElementsAre("prepare A"));
+}
+
+TEST_F(Cycle, APluginThatDoesNotFilterCannotReject) {
+  nodes({"a", "b"});
+  plugin("A", {.points = kFilter | kScore,
+               .prefilter = Status::of(StatusCode::Unresolvable, "no"),
+               .nodes = std::vector<std::string>{"a"},
+               .score = {{"b", 100}}});
+  EXPECT_FALSE(decide().placed());
+  profile.plugins.back().points = kScore;
+  EXPECT_EQ(decide().node_name, "b");
+}
+
+TEST_F(Cycle, TheQueueIsSortedByWhoMay) {
+  Profile two = test::profile_of("NodeName");
+  two.plugins.front().points = kFilter;
+  EXPECT_THAT(Framework::make(two, registry).error().message, HasSubstr("no plugin sorts"));
+}
+
 // ---- profiles
 // -------------------------------------------------------------------------------------------
 
@@ -402,6 +436,21 @@ TEST_F(Cycle, BadProfilesAreErrors) {
   EXPECT_THAT(error_of(test::profile_of({{.name = "NodeName", .weight = -1}})),
               HasSubstr("must not be negative: -1"));
   EXPECT_FALSE(registry.add("NodeName", nullptr));
+}
+
+TEST_F(Cycle, BadArgsNameProfilePluginAndField) {
+  const auto made = Framework::make(
+      test::profile_of({{.name = "InterPodAffinity",
+                         .args = boost::json::object{{"hardPodAffinityWeight", 101}}}}),
+      registry);
+  ASSERT_FALSE(made);
+  EXPECT_EQ(to_string(made.error()),
+            "hardPodAffinityWeight: profile \"test\": args of plugin InterPodAffinity: Invalid "
+            "value: 101: not in valid range [0, 100]");
+  const auto none = Framework::make(
+      test::profile_of({{.name = "NodeName", .args = boost::json::object{{"x", 1}}}}), registry);
+  ASSERT_FALSE(none);
+  EXPECT_THAT(none.error().message, HasSubstr("plugin NodeName: this plugin takes no args"));
 }
 
 TEST_F(Cycle, WeightZeroMeansOne) {

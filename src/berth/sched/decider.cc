@@ -4,6 +4,7 @@
 
 #include "berth/base/assert.h"
 #include "berth/sched/cycle_steps.h"
+#include "berth/sched/sampling.h"
 
 namespace berth::sched {
 
@@ -68,10 +69,14 @@ Decision Decider::decide(const PodPtr& pod, const CycleOptions& options) {
   }
   ++decisions_;
   // A pod that is nominated looks at its node first.
-  const bool by_shape = pod->shape.valid() && !options.only && options.explain == Explain::No &&
-                        options.tie_break == TieBreak::LowestIndex &&
-                        pod->pod->status.nominated_node_name.empty() &&
-                        state_->nominated_node(pod->uid).empty() && shape_tells_all(pod);
+  const auto enough = options.sampling == nullptr
+                          ? std::nullopt
+                          : nodes_to_find(*framework_, state_->nodes().size());
+  const bool samples = enough && *enough < state_->nodes().size();
+  const bool by_shape =
+      !samples && !options.only && pod->shape.valid() && options.explain == Explain::No &&
+      options.tie_break == TieBreak::LowestIndex && pod->pod->status.nominated_node_name.empty() &&
+      state_->nominated_node(pod->uid).empty() && shape_tells_all(pod);
   if (!by_shape) {
     return schedule_one(*framework_, *state_, pod, options);
   }

@@ -29,6 +29,7 @@ Status FilterSession::prepare() {
     Prepared prepared = entry.plugin->prepare(pod_, *state_);
     const StatusCode code = prepared.status.code;
     prepared.status.plugin = entry.plugin->name();
+    const bool may_reject = entry.has(Point::Filter) || code == StatusCode::Error;
     if (prepared.run != nullptr) {
       runs_.push_back({.entry = i,
                        .run = std::move(prepared.run),
@@ -38,6 +39,9 @@ Status FilterSession::prepare() {
       if (runs_.back().filters) {
         filters_.emplace_back(static_cast<std::uint32_t>(runs_.size() - 1), runs_.back().run.get());
       }
+    }
+    if (!may_reject) {
+      continue; // it is asked to score or to reserve alone
     }
     if (code == StatusCode::Unresolvable || code == StatusCode::Error) {
       verdict = std::move(prepared.status);

@@ -40,10 +40,24 @@ std::vector<std::string> Registry::names() const {
   return names;
 }
 
+namespace {
+
+constexpr Points kPrepared = Point::Filter | Point::Score | Point::Reserve;
+
+Error about_args(Error error, const Profile& profile, std::string_view plugin) {
+  error.message = fmt::format("profile \"{}\": args of plugin {}: {}", profile.scheduler_name,
+                              plugin, error.message);
+  return error;
+}
+
+} // namespace
+
 Result<Framework> Framework::make(const Profile& profile, const Registry& registry) {
   Framework framework;
   framework.scheduler_name_ = profile.scheduler_name;
+  framework.other_names_ = profile.other_names;
   framework.version_ = profile.kubernetes_version;
+  framework.percentage_of_nodes_ = profile.percentage_of_nodes;
   std::set<std::string_view> seen;
   for (const ProfilePlugin& wanted : profile.plugins) {
     const PluginFactory* factory = registry.find(wanted.name);
@@ -62,16 +76,18 @@ Result<Framework> Framework::make(const Profile& profile, const Registry& regist
                   fmt::format("profile \"{}\": weight of plugin {} must not be negative: {}",
                               profile.scheduler_name, wanted.name, wanted.weight));
     }
-    BERTH_TRY(auto plugin,
-              (*factory)({.args = wanted.args, .version = profile.kubernetes_version}));
-    Entry entry{.plugin = std::move(plugin),
+    auto plugin = (*factory)({.args = wanted.args, .version = profile.kubernetes_version});
+    if (!plugin) {
+      return tl::unexpected(about_args(std::move(plugin).error(), profile, wanted.name));
+    }
+    Entry entry{.plugin = *std::move(plugin),
                 .weight = wanted.weight == 0 ? 1 : wanted.weight,
                 .events = {},
                 .points = 0,
                 .beyond_shape = false};
     entry.events = entry.plugin->events();
-    entry.points = entry.plugin->points();
-    entry.beyond_shape = entry.plugin->looks_beyond_shape();
+    entry.points = entry.plugin->points() & wanted.points;
+    entry.beyond_shape = entry.plugin->looks_beyond_shape() && (entry.points & kPrepared) != 0;
     framework.entries_.push_back(std::move(entry));
     if (framework.queue_sort_ == nullptr && framework.entries_.back().has(Point::QueueSort)) {
       framework.queue_sort_ = framework.entries_.back().plugin.get();
@@ -89,6 +105,14 @@ const Framework::Entry* Framework::find(std::string_view name) const {
   const auto it =
       std::ranges::find(entries_, name, [](const Entry& entry) { return entry.plugin->name(); });
   return it == entries_.end() ? nullptr : &*it;
+}
+
+bool Framework::is_for(std::string_view name) const {
+  return name == scheduler_name_ || std::ranges::find(other_names_, name) != other_names_.end();
+}
+
+bool Framework::uses(Point point) const {
+  return std::ranges::any_of(entries_, [&](const Entry& entry) { return entry.has(point); });
 }
 
 Status Framework::pre_enqueue(const PodInfo& pod) const {

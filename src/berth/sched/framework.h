@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,6 +39,7 @@ class Registry {
   /// Error AlreadyExists if the name is taken.
   Result<void> add(std::string_view name, PluginFactory factory);
   const PluginFactory* find(std::string_view name) const;
+  bool has(std::string_view name) const { return find(name) != nullptr; }
   std::vector<std::string> names() const;
 
  private:
@@ -51,6 +53,7 @@ struct ProfilePlugin {
   std::string name;
   std::int64_t weight = 1; ///< of its score; 0 means 1
   boost::json::value args;
+  Points points = kEveryPoint; ///< where it is enabled; it takes part where it can as well
 };
 
 /// The plugins in order; the order is that of every extension point.
@@ -58,20 +61,24 @@ struct Profile {
   std::string scheduler_name = "default-scheduler";
   KubernetesVersion kubernetes_version;
   std::vector<ProfilePlugin> plugins;
+  /// Further names that pods may ask for this profile by.
+  std::vector<std::string> other_names = {};
+  /// kube-scheduler's percentageOfNodesToScore (see sampling.h); none: all nodes are looked at.
+  std::optional<std::int64_t> percentage_of_nodes = {};
 };
 
 /// Kubernetes' default plugins and weights, as far as this room has them (spec 2.1).
 Profile default_profile(KubernetesVersion version = {});
 
 /// Owns the plugins of one profile. Not copyable. Exactly one plugin sorts the queue (the first
-/// that can).
+/// that can and is enabled there).
 class Framework {
  public:
   struct Entry {
     std::unique_ptr<Plugin> plugin;
     std::int64_t weight = 1;
     std::vector<EventInterest> events;
-    Points points = 0;
+    Points points = 0; ///< where it takes part
     bool beyond_shape = false;
     bool has(Point point) const { return (points & static_cast<Points>(point)) != 0; }
   };
@@ -81,6 +88,11 @@ class Framework {
   static Result<Framework> make(const Profile& profile, const Registry& registry);
 
   const std::string& scheduler_name() const { return scheduler_name_; }
+  /// Do pods with this spec.schedulerName ask for this profile?
+  bool is_for(std::string_view name) const;
+  std::optional<std::int64_t> percentage_of_nodes() const { return percentage_of_nodes_; }
+  /// Does some plugin take part in the point?
+  bool uses(Point point) const;
   KubernetesVersion version() const { return version_; }
   std::vector<Entry>& entries() { return entries_; }
   const std::vector<Entry>& entries() const { return entries_; }
@@ -101,7 +113,9 @@ class Framework {
  private:
   Framework() = default;
   std::string scheduler_name_;
+  std::vector<std::string> other_names_;
   KubernetesVersion version_;
+  std::optional<std::int64_t> percentage_of_nodes_;
   std::vector<Entry> entries_;
   const Plugin* queue_sort_ = nullptr;
 };

@@ -147,6 +147,7 @@ enum class Point : std::uint32_t {
   PostBind = 1U << 9,
 };
 using Points = std::uint32_t;
+inline constexpr Points kEveryPoint = ~Points{0};
 constexpr Points operator|(Point a, Point b) {
   return static_cast<Points>(a) | static_cast<Points>(b);
 }

@@ -18,16 +18,27 @@ TimePoint round_up(TimePoint t, Duration step) {
 } // namespace
 
 QueuePolicy queue_policy(const Framework& framework) {
-  return {.less = [&framework](const QueuedPod& a,
-                               const QueuedPod& b) { return framework.queue_sort().less(a, b); },
-          .pre_enqueue = [&framework](const PodInfo& pod) { return framework.pre_enqueue(pod); },
-          .hint =
-              [&framework](std::string_view plugin, const PodInfo& pod, const ClusterEvent& event) {
-                return framework.hint(plugin, pod, event);
-              },
+  return queue_policy(std::vector{&framework});
+}
+
+QueuePolicy queue_policy(std::vector<const Framework*> frameworks) {
+  const Framework* first = frameworks.front();
+  const auto of = [frameworks](const PodInfo& pod) {
+    const auto it = std::ranges::find_if(frameworks, [&](const Framework* framework) {
+      return framework->is_for(pod.pod->spec.scheduler_name);
+    });
+    return it == frameworks.end() ? frameworks.front() : *it;
+  };
+  return {.less = [first](const QueuedPod& a,
+                          const QueuedPod& b) { return first->queue_sort().less(a, b); },
+          .pre_enqueue = [of](const PodInfo& pod) { return of(pod)->pre_enqueue(pod); },
+          .hint = [of](std::string_view plugin, const PodInfo& pod,
+                       const ClusterEvent& event) { return of(pod)->hint(plugin, pod, event); },
           .interested =
-              [&framework](std::string_view plugin, const ClusterEvent& event) {
-                return framework.interested(plugin, event);
+              [frameworks](std::string_view plugin, const ClusterEvent& event) {
+                return std::ranges::any_of(frameworks, [&](const Framework* framework) {
+                  return framework->interested(plugin, event);
+                });
               },
           .room = {}};
 }

@@ -42,7 +42,9 @@ struct QueuePolicy {
   std::function<NodeRoom(NodeId)> room = {};
 };
 class Framework;
-/// The framework must outlive the policy.
+/// Each pod is judged by the framework that is for its spec.schedulerName, or by the first; the
+/// first one sorts. There is one at least; they must outlive the policy.
+QueuePolicy queue_policy(std::vector<const Framework*> frameworks);
 QueuePolicy queue_policy(const Framework& framework);
 
 /// Why an attempt did not place the pod. No plugin at all: an error, retried by backoff alone.

@@ -12,6 +12,7 @@
 #include "berth/gang/place_group.h"
 #include "berth/sched/decider.h"
 #include "berth/sched/queue.h"
+#include "berth/sched/sampling.h"
 #include "berth/sched/waiting_pods.h"
 #include "berth/scheduler/scheduler.h"
 
@@ -21,8 +22,8 @@ namespace berth::scheduler {
 /// Permit, or its binding is under way) or gone. One task of the loop decides one pod or one group.
 class Scheduler::Process : public std::enable_shared_from_this<Scheduler::Process> {
  public:
-  Process(client::Client& client, Loop& loop, Rng rng, SchedulerOptions options,
-          sched::Framework framework, std::shared_ptr<gang::Groups> groups);
+  Process(client::Client& client, Loop& loop, Rng rng, const sched::QueueOptions& queue,
+          std::vector<sched::Framework> frameworks, std::shared_ptr<gang::Groups> groups);
 
   void watch();
   void stop();
@@ -105,6 +106,22 @@ class Scheduler::Process : public std::enable_shared_from_this<Scheduler::Proces
   Result<bool> claim_is_provisioned(const Flight& flight, std::size_t index) const;
   void lose_volumes(const std::shared_ptr<Flight>& flight, const std::string& why);
 
+  /// One profile at work. All share the queue, the state and the groups.
+  struct Desk {
+    Desk(Process& process, sched::Framework made)
+        : framework(std::move(made)), decider(framework, process.state_),
+          events(process.client_, process.loop_, process.rng_.fork(1), framework.scheduler_name()) {
+    }
+    sched::Framework framework;
+    sched::Decider decider;
+    client::EventRecorder events;
+  };
+  static std::vector<std::unique_ptr<Desk>> desks(Process& process,
+                                                  std::vector<sched::Framework> frameworks);
+  /// Whose pod it is; the pod is ours.
+  Desk& desk_of(const sched::PodInfo& pod);
+  const Desk* find_desk(std::string_view scheduler_name) const;
+
   struct Seen {
     api::Object object;
     sched::PodPtr pod;
@@ -113,14 +130,12 @@ class Scheduler::Process : public std::enable_shared_from_this<Scheduler::Proces
   client::Client& client_;
   Loop& loop_;
   Rng rng_;
-  SchedulerOptions options_;
   std::shared_ptr<gang::Groups> groups_;
-  sched::Framework framework_;
   sched::ClusterState state_;
-  sched::Decider decider_;
+  std::vector<std::unique_ptr<Desk>> desks_; ///< one a profile, at least one
+  sched::NodeSampling sampling_;
   sched::Queue queue_;
   sched::WaitingPods waiting_;
-  client::EventRecorder events_;
   std::vector<std::unique_ptr<client::Informer>> informers_;
   std::map<std::string, Seen, std::less<>> pods_;        ///< every live pod, by uid
   std::vector<std::shared_ptr<Flight>> awaiting_claims_; ///< in order of their decisions

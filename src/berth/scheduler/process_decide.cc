@@ -4,6 +4,15 @@
 #include "berth/scheduler/process.h"
 
 namespace berth::scheduler {
+namespace {
+
+/// Does the profile hold the members of a pod group together?
+bool places_groups(const sched::Framework& framework) {
+  const auto* gang = framework.find(gang::kGangPlugin);
+  return gang != nullptr && gang->has(sched::Point::Permit);
+}
+
+} // namespace
 
 bool Scheduler::Process::synced() const {
   return !informers_.empty() &&
@@ -56,6 +65,7 @@ void Scheduler::Process::arm_timer() {
 sched::CycleOptions Scheduler::Process::cycle_options() {
   sched::CycleOptions options;
   options.tie_break = sched::TieBreak::LowestIndex;
+  options.sampling = &sampling_;
   options.now = loop_.now();
   return options;
 }
@@ -63,7 +73,8 @@ sched::CycleOptions Scheduler::Process::cycle_options() {
 void Scheduler::Process::decide_next() {
   if (auto queued = queue_.pop(loop_.now())) {
     const api::Key group = gang::group_of(*queued->pod);
-    const model::PodGroup* known = group.name.empty() ? nullptr : groups_->find(group);
+    const bool whole = places_groups(desk_of(*queued->pod).framework);
+    const model::PodGroup* known = !whole || group.name.empty() ? nullptr : groups_->find(group);
     if (known != nullptr && groups_->placed_count(group, state_) < known->min_member) {
       decide_group(*std::move(queued));
     } else {
@@ -75,13 +86,14 @@ void Scheduler::Process::decide_next() {
 
 void Scheduler::Process::decide_pod(sched::QueuedPod queued) {
   ++stats_.attempts;
-  sched::Decision decision = decider_.decide(queued.pod, cycle_options());
+  sched::Decision decision = desk_of(*queued.pod).decider.decide(queued.pod, cycle_options());
   settle(std::move(queued), std::move(decision));
 }
 
 /// All waiting members of the first one's group are decided together.
 void Scheduler::Process::decide_group(sched::QueuedPod first) {
   const api::Key key = gang::group_of(*first.pod);
+  Desk& desk = desk_of(*first.pod);
   std::map<std::string, sched::QueuedPod> queued;
   gang::GroupRequest request{.key = key,
                              .min_member = groups_->find(key)->min_member,
@@ -92,6 +104,9 @@ void Scheduler::Process::decide_group(sched::QueuedPod first) {
   request.pending.push_back(first.pod);
   queued.emplace(first.pod->uid, std::move(first));
   for (const gang::Groups::Member& member : groups_->members(key)) {
+    if (&desk_of(*member.pod) != &desk) {
+      continue; // it is another profile's to decide
+    }
     if (const sched::PlacedPod* placed = state_.find_pod(member.pod->uid)) {
       request.placed_on.push_back(placed->node);
     } else if (auto sibling = queue_.take(member.pod->uid, loop_.now())) {
@@ -100,7 +115,7 @@ void Scheduler::Process::decide_group(sched::QueuedPod first) {
     }
   }
   stats_.attempts += request.pending.size();
-  gang::GroupDecision decision = place_group(decider_, request);
+  gang::GroupDecision decision = place_group(desk.decider, request);
   for (gang::MemberDecision& member : decision.members) {
     settle(std::move(queued.at(member.pod->uid)), std::move(member.decision));
   }
@@ -146,7 +161,8 @@ void Scheduler::Process::release(sched::WaitingPod waiting, const std::string& p
   failed.message = std::move(message);
   failed.unschedulable_plugins = {plugin};
   failed.reserved_then_lost = true;
-  failed.effects = undo_decision(framework_, state_, waiting.queued.pod, waiting.decision.node);
+  failed.effects = undo_decision(desk_of(*waiting.queued.pod).framework, state_, waiting.queued.pod,
+                                 waiting.decision.node);
   settle(std::move(waiting.queued), std::move(failed));
 }
 

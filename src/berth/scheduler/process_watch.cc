@@ -1,6 +1,7 @@
 // What informers say, told to the deciding wing: state first, then the queue.
 #include <algorithm>
 
+#include "berth/base/assert.h"
 #include "berth/base/log.h"
 #include "berth/model/node.h"
 #include "berth/model/workload.h"
@@ -13,15 +14,43 @@ const client::GroupKind kBudgets{"policy", "PodDisruptionBudget"};
 
 } // namespace
 
-Scheduler::Process::Process(client::Client& client, Loop& loop, Rng rng, SchedulerOptions options,
-                            sched::Framework framework, std::shared_ptr<gang::Groups> groups)
-    : client_(client), loop_(loop), rng_(std::move(rng)), options_(std::move(options)),
-      groups_(std::move(groups)), framework_(std::move(framework)), decider_(framework_, state_),
-      queue_(queue_policy(), options_.queue),
-      events_(client, loop, rng_.fork(1), options_.names.front()), timer_(loop) {}
+Scheduler::Process::Process(client::Client& client, Loop& loop, Rng rng,
+                            const sched::QueueOptions& queue,
+                            std::vector<sched::Framework> frameworks,
+                            std::shared_ptr<gang::Groups> groups)
+    : client_(client), loop_(loop), rng_(std::move(rng)), groups_(std::move(groups)),
+      desks_(desks(*this, std::move(frameworks))), queue_(queue_policy(), queue), timer_(loop) {}
+
+std::vector<std::unique_ptr<Scheduler::Process::Desk>>
+Scheduler::Process::desks(Process& process, std::vector<sched::Framework> frameworks) {
+  std::vector<std::unique_ptr<Desk>> out;
+  for (sched::Framework& framework : frameworks) {
+    out.push_back(std::make_unique<Desk>(process, std::move(framework)));
+  }
+  return out;
+}
+
+const Scheduler::Process::Desk*
+Scheduler::Process::find_desk(std::string_view scheduler_name) const {
+  const auto it = std::ranges::find_if(
+      desks_, [&](const auto& desk) { return desk->framework.is_for(scheduler_name); });
+  return it == desks_.end() ? nullptr : it->get();
+}
+
+Scheduler::Process::Desk& Scheduler::Process::desk_of(const sched::PodInfo& pod) {
+  const auto it = std::ranges::find_if(desks_, [&](const auto& desk) {
+    return desk->framework.is_for(pod.pod->spec.scheduler_name);
+  });
+  BERTH_ASSERT(it != desks_.end(), "nobody's pod is being scheduled: " + pod.uid);
+  return **it;
+}
 
 sched::QueuePolicy Scheduler::Process::queue_policy() {
-  sched::QueuePolicy policy = sched::queue_policy(framework_);
+  std::vector<const sched::Framework*> frameworks;
+  for (const auto& desk : desks_) {
+    frameworks.push_back(&desk->framework);
+  }
+  sched::QueuePolicy policy = sched::queue_policy(std::move(frameworks));
   policy.room = [this](sched::NodeId node) { return sched::room_on(state_, node); };
   return policy;
 }
@@ -68,7 +97,7 @@ void Scheduler::Process::stop() {
 }
 
 bool Scheduler::Process::ours(std::string_view scheduler_name) const {
-  return std::ranges::find(options_.names, scheduler_name) != options_.names.end();
+  return find_desk(scheduler_name) != nullptr;
 }
 
 sched::PodPtr Scheduler::Process::describe(const api::Object& object) {
@@ -164,7 +193,8 @@ void Scheduler::Process::pod_gone(const sched::PodPtr& last) {
   groups_->remove_pod(*last);
   const auto node = node_of(last->uid);
   if (auto waiting = waiting_.take(last->uid)) {
-    carry_out(undo_decision(framework_, state_, waiting->queued.pod, waiting->decision.node));
+    carry_out(undo_decision(desk_of(*waiting->queued.pod).framework, state_, waiting->queued.pod,
+                            waiting->decision.node));
   }
   state_.remove_pod(last->uid);
   look_at_awaited_claims();

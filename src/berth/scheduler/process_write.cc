@@ -54,9 +54,10 @@ void Scheduler::Process::send_binding(const std::shared_ptr<Flight>& flight) {
 void Scheduler::Process::on_binding_answer(const std::shared_ptr<Flight>& flight,
                                            Result<api::Object> answer) {
   if (answer) {
-    events_.record(*answer, client::EventType::Normal, "Scheduled",
-                   fmt::format("Successfully assigned {} to {}", answer->key().to_string(),
-                               flight->binding.node));
+    desk_of(*flight->queued.pod)
+        .events.record(*answer, client::EventType::Normal, "Scheduled",
+                       fmt::format("Successfully assigned {} to {}", answer->key().to_string(),
+                                   flight->binding.node));
     land(*flight);
   } else if (answer.error().code == Code::NotFound) {
     lose(*flight, fmt::format("binding rejected: {}", answer.error().message));
@@ -102,7 +103,7 @@ void Scheduler::Process::land(const Flight& flight) {
   --binding_;
   ++stats_.bound;
   queue_.done(flight.queued.pod->uid);
-  framework_.post_bind(flight.queued.pod, flight.node, state_);
+  desk_of(*flight.queued.pod).framework.post_bind(flight.queued.pod, flight.node, state_);
   wake();
 }
 
@@ -115,7 +116,8 @@ void Scheduler::Process::lose(const Flight& flight, const std::string& message) 
   failed.message = message;
   failed.reserved_then_lost = true;
   if (state_.find_pod(flight.queued.pod->uid) != nullptr) {
-    failed.effects = undo_decision(framework_, state_, flight.queued.pod, flight.node);
+    failed.effects = undo_decision(desk_of(*flight.queued.pod).framework, state_, flight.queued.pod,
+                                   flight.node);
   }
   settle(flight.queued, std::move(failed));
   wake();
@@ -145,8 +147,8 @@ void Scheduler::Process::unschedulable(sched::QueuedPod queued, const sched::Dec
   const bool nothing_new =
       says_already(*seen->second.pod->pod, reason, decision.message, decision.nominated_node);
   if (!(leftover && nothing_new)) {
-    events_.record(seen->second.object, client::EventType::Warning, "FailedScheduling",
-                   sched::event_note(decision.message));
+    desk_of(*pod).events.record(seen->second.object, client::EventType::Warning, "FailedScheduling",
+                                sched::event_note(decision.message));
   }
   if (!nothing_new) {
     write_condition(pod->uid, reason, decision.message, decision.nominated_node);
@@ -199,8 +201,8 @@ void Scheduler::Process::evict(const sched::PodPtr& victim, const sched::PodPtr&
     return;
   }
   const api::Key key = seen->second.object.key();
-  events_.record(seen->second.object, client::EventType::Normal, "Preempted",
-                 fmt::format("Preempted by pod {} on node {}", by->uid, node));
+  desk_of(*by).events.record(seen->second.object, client::EventType::Normal, "Preempted",
+                             fmt::format("Preempted by pod {} on node {}", by->uid, node));
   const auto patch =
       condition_patch(seen->second.object,
                       {.type = "DisruptionTarget",

@@ -1,11 +1,16 @@
 #include "berth/scheduler/scheduler.h"
 
+#include <algorithm>
+
+#include <fmt/format.h>
+
 #include "berth/scheduler/process.h"
 
 namespace berth::scheduler {
 
-sched::Profile berth_profile(std::string_view gpu_policy) {
-  sched::Profile profile = sched::default_profile();
+sched::Profile berth_profile(std::string_view gpu_policy, sched::KubernetesVersion version) {
+  sched::Profile profile = sched::default_profile(version);
+  profile.other_names = {"berth-scheduler", "scheduler-plugins-scheduler"};
   // Gang sorts the queue, so it comes before PrioritySort; its checks are cheap, so it comes before
   // all others too.
   profile.plugins.insert(
@@ -16,14 +21,49 @@ sched::Profile berth_profile(std::string_view gpu_policy) {
   return profile;
 }
 
+namespace {
+
+Result<void> check_agreement(const std::vector<sched::Profile>& profiles,
+                             const std::vector<sched::Framework>& frameworks) {
+  if (frameworks.empty()) {
+    return fail(Code::Invalid, "a scheduler needs a profile");
+  }
+  for (std::size_t i = 0; i < frameworks.size(); ++i) {
+    std::vector<std::string> names = profiles[i].other_names;
+    names.push_back(profiles[i].scheduler_name);
+    for (const std::string& name : names) {
+      if (std::any_of(frameworks.begin(), frameworks.begin() + static_cast<std::ptrdiff_t>(i),
+                      [&](const sched::Framework& other) { return other.is_for(name); })) {
+        return fail(Code::Invalid, fmt::format("two profiles are for pods of one name: {}", name));
+      }
+    }
+    const std::string_view sort = frameworks[i].queue_sort().name();
+    if (sort != frameworks.front().queue_sort().name()) {
+      return fail(
+          Code::Invalid,
+          fmt::format("profiles \"{}\" and \"{}\" sort one queue by different plugins: {}, {}",
+                      frameworks.front().scheduler_name(), frameworks[i].scheduler_name(),
+                      frameworks.front().queue_sort().name(), sort));
+    }
+  }
+  return {};
+}
+
+} // namespace
+
 Result<std::unique_ptr<Scheduler>> Scheduler::start(client::Client& client, Loop& loop, Rng rng,
                                                     SchedulerOptions options) {
   auto groups = std::make_shared<gang::Groups>();
   sched::Registry registry = sched::builtin_plugins();
   BERTH_CHECK(registry.add(gang::kGangPlugin, gang::gang_plugin(groups)));
-  BERTH_TRY(sched::Framework framework, sched::Framework::make(options.profile, registry));
-  auto process = std::make_shared<Process>(client, loop, std::move(rng), std::move(options),
-                                           std::move(framework), groups);
+  std::vector<sched::Framework> frameworks;
+  for (const sched::Profile& profile : options.profiles) {
+    BERTH_TRY(sched::Framework framework, sched::Framework::make(profile, registry));
+    frameworks.push_back(std::move(framework));
+  }
+  BERTH_CHECK(check_agreement(options.profiles, frameworks));
+  auto process = std::make_shared<Process>(client, loop, std::move(rng), options.queue,
+                                           std::move(frameworks), groups);
   process->watch();
   return std::make_unique<Scheduler>(std::move(process));
 }

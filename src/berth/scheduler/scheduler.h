@@ -17,17 +17,17 @@
 namespace berth::scheduler {
 
 struct SchedulerOptions {
-  /// Pods with these spec.schedulerName are ours; the first is the name in events.
-  std::vector<std::string> names = {"default-scheduler", "berth-scheduler",
-                                    "scheduler-plugins-scheduler"};
-  /// Plugins in order; default: default_profile() with Gang and GpuTopology (see berth_profile).
-  sched::Profile profile;
+  /// A pod is scheduled by the profile that has its spec.schedulerName; pods that no profile is for
+  /// are left alone. The profile's name is the source of its events. At least one.
+  std::vector<sched::Profile> profiles;
   sched::QueueOptions queue;
 };
 
 /// Kubernetes' default plugins, Gang for pod groups, GpuTopology with this policy ("topology",
-/// "binpack", "spread").
-sched::Profile berth_profile(std::string_view gpu_policy = "topology");
+/// "binpack", "spread"). For pods of default-scheduler, berth-scheduler and
+/// scheduler-plugins-scheduler.
+sched::Profile berth_profile(std::string_view gpu_policy = "topology",
+                             sched::KubernetesVersion version = {});
 
 struct SchedulerStats {
   std::uint64_t attempts = 0; ///< pods decided
@@ -41,7 +41,8 @@ struct SchedulerStats {
 /// the API, a successor learns of them by listing.
 class Scheduler {
  public:
-  /// Error: a profile that names an unknown plugin or bad arguments.
+  /// Errors: a profile that names an unknown plugin or bad arguments, two profiles for one name, or
+  /// that sort the queue by different plugins.
   static Result<std::unique_ptr<Scheduler>> start(client::Client& client, Loop& loop, Rng rng,
                                                   SchedulerOptions options);
   ~Scheduler();

@@ -134,7 +134,7 @@ class SchedulerTest : public ::testing::Test {
 
   void start() {
     auto started =
-        Scheduler::start(line, plane.loop, Rng(5), {.profile = berth_profile(), .queue = {}});
+        Scheduler::start(line, plane.loop, Rng(5), {.profiles = {berth_profile()}, .queue = {}});
     ASSERT_TRUE(started.has_value()) << to_string(started.error());
     scheduler = *std::move(started);
   }
@@ -676,7 +676,8 @@ TEST(SchedulerStart, RefusesAnUnknownPlugin) {
   test::ControlPlane plane;
   sched::Profile profile = berth_profile();
   profile.plugins.push_back({.name = "NoSuchPlugin", .weight = 1, .args = {}});
-  const auto started = Scheduler::start(plane.client, plane.loop, Rng(1), {.profile = profile});
+  const auto started =
+      Scheduler::start(plane.client, plane.loop, Rng(1), {.profiles = {profile}, .queue = {}});
   ASSERT_FALSE(started.has_value());
   EXPECT_THAT(to_string(started.error()), HasSubstr("NoSuchPlugin"));
 }

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "berth/base/suggest.h"
 #include "berth/cli/commands/commands.h"
-#include "berth/cli/suggest.h"
 #include "berth/hardware/bandwidth.h"
 #include "berth/hardware/choose.h"
 #include "berth/hardware/platform.h"

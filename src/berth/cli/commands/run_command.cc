@@ -168,7 +168,7 @@ int run_it(const RunOptions& options, Load load, Terminal& terminal) {
 
 int run_command(const Invocation& invocation) {
   Terminal& terminal = invocation.terminal;
-  const auto options = read_run_options(invocation.values);
+  auto options = read_run_options(invocation.values);
   if (!options) {
     const bool says_what_to_try = options.error().message.find("; try ") != std::string::npos;
     terminal.error(options.error().message,
@@ -182,6 +182,7 @@ int run_command(const Invocation& invocation) {
   if (!load.errors.empty()) {
     return kFailed;
   }
+  options->cluster.scheduler = load.scheduler;
   say_notes(load, unhandled_kinds(load.objects), terminal);
   return run_it(*options, std::move(load), terminal);
 }
@@ -238,6 +239,13 @@ std::vector<Flag> run_flags() {
        .fallback = "topology",
        .choices = {"topology", "binpack", "spread"},
        .offers = Offers::Choices},
+      {.name = "--scheduler-config",
+       .value = "FILE",
+       .help = "the scheduler's profiles, from a KubeSchedulerConfiguration "
+               "(kubescheduler.config.k8s.io/v1) as kube-scheduler --config takes it "
+               "(docs/scheduler-config.md)",
+       .group = "CLUSTER",
+       .offers = Offers::Files},
       {.name = "--speed",
        .value = "SPEED",
        .help = "virtual time jumps from event to event; real time waits",
@@ -314,6 +322,8 @@ Command run_command_table() {
                    {"what does the container of one pod see?",
                     "run -f pod.yaml --show-container trainer-0 --quiet"},
                    {"lose a GPU after five minutes", "run -f job.yaml --at 5m:xid:dgx-h100-1:3:79"},
+                   {"the scheduler as it is configured elsewhere",
+                    "run -f pods.yaml --scheduler-config scheduler.yaml"},
                    {"one day of a cluster that was dumped with kubectl get nodes,pods -A -o json",
                     "run -f dump.json --until 24h -o json"},
                    {"in a pipeline: fail when something does not fit",

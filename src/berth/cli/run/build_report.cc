@@ -17,6 +17,7 @@
 #include "berth/model/node.h"
 #include "berth/model/requests.h"
 #include "berth/model/workload.h"
+#include "berth/scheduler/scheduler.h"
 
 namespace berth::cli {
 namespace {
@@ -41,18 +42,6 @@ std::string phase_of(PodState state) {
     return "Failed";
   case PodState::Deleted:
     return "Deleted";
-  }
-  return "";
-}
-
-std::string policy_name(hardware::ChoicePolicy policy) {
-  switch (policy) {
-  case hardware::ChoicePolicy::Topology:
-    return "topology";
-  case hardware::ChoicePolicy::Binpack:
-    return "binpack";
-  case hardware::ChoicePolicy::Spread:
-    return "spread";
   }
   return "";
 }
@@ -278,7 +267,10 @@ std::vector<report::StuckPod> stuck_pods(const RunFacts& facts, const Walks& wal
     }
     const auto answer = alone.find(walk->key.to_string());
     report::StuckPod stuck =
-        explain_stuck(**pod, *walk, answer == alone.end() ? AloneAnswer() : answer->second, nodes);
+        explain_stuck(**pod, *walk, answer == alone.end() ? AloneAnswer() : answer->second, nodes,
+                      facts.cluster->scheduler().schedules((*pod)->spec.scheduler_name)
+                          ? SchedulerOfPod::Here
+                          : SchedulerOfPod::Elsewhere);
     if (stuck.code == "OTHER_SCHEDULER" || stuck.code == "GANG_INCOMPLETE") {
       stuck.alone = report::Alone::Unknown;
     }
@@ -361,11 +353,33 @@ boost::json::value container_document(const runtime::ContainerFacts& facts) {
                       {"cdiDevices", std::move(cdi)}};
 }
 
+namespace {
+
+report::ProfileLine profile_line(const sched::Profile& profile) {
+  return {.scheduler_name = profile.scheduler_name,
+          .other_names = profile.other_names,
+          .kubernetes_version = fmt::format("1.{}", profile.kubernetes_version.minor)};
+}
+
+std::vector<report::ProfileLine> profile_lines(const RunOptions& options) {
+  if (options.cluster.scheduler == nullptr) {
+    return {profile_line(scheduler::berth_profile())};
+  }
+  std::vector<report::ProfileLine> lines;
+  std::ranges::transform(options.cluster.scheduler->profiles, std::back_inserter(lines),
+                         &profile_line);
+  return lines;
+}
+
+} // namespace
+
 report::ClusterLine cluster_line(const cluster::ClusterSpec& spec, const RunOptions& options) {
   report::ClusterLine line;
   line.nodes = spec.node_count();
   line.seed = options.cluster.seed;
-  line.gpu_policy = policy_name(options.cluster.gpu_policy);
+  line.gpu_policy = to_string(options.cluster.gpu_policy);
+  line.scheduler_config = options.scheduler_config;
+  line.profiles = profile_lines(options);
   line.speed = options.speed == Speed::Real ? "real" : "virtual";
   const auto add = [&](const std::string& platform, int nodes, int gpus) {
     const auto it =

@@ -13,6 +13,7 @@
 #include "berth/api/kinds.h"
 #include "berth/cli/run/manifest_files.h"
 #include "berth/cli/run/remarks.h"
+#include "berth/cli/run/scheduler_file.h"
 #include "berth/report/text.h"
 
 namespace berth::cli {
@@ -143,6 +144,19 @@ void read_cluster_files(const RunOptions& options, Load& load) {
   join(load.spec, *std::move(spec));
 }
 
+void read_scheduler_config(const RunOptions& options, Load& load) {
+  if (options.scheduler_config.empty()) {
+    return;
+  }
+  auto file = read_scheduler_file(options.scheduler_config, options.cluster.gpu_policy);
+  if (!file) {
+    load.errors.push_back(std::move(file).error());
+    return;
+  }
+  load.scheduler = std::move(file->options);
+  std::ranges::move(file->notes, std::back_inserter(load.notes));
+}
+
 // Two --nodes of one platform continue counting instead of clashing: dgx-h100:2 twice is dgx-h100-1
 // to -4.
 void merge_equal_groups(std::vector<cluster::NodeGroup>& groups) {
@@ -193,6 +207,7 @@ Load load_run(const RunOptions& options) {
     }
   }
   read_cluster_files(options, load);
+  read_scheduler_config(options, load);
   if (load.errors.empty()) {
     settle_cluster(options, load);
   }

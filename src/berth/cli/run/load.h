@@ -1,7 +1,8 @@
-// Everything `berth run` reads before anything runs: manifests, cluster files, and what they add up
-// to.
+// Everything `berth run` reads before anything runs: manifests, cluster files, the scheduler's
+// configuration, and what they add up to.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,11 +12,17 @@
 #include "berth/cluster/spec.h"
 #include "berth/report/run_report.h"
 
+namespace berth::scheduler {
+struct SchedulerOptions;
+}
+
 namespace berth::cli {
 
 struct Load {
   std::vector<api::Manifest> objects; ///< to apply, in reading order; no Nodes
   cluster::ClusterSpec spec;
+  /// What options.scheduler_config says; null without it.
+  std::shared_ptr<const scheduler::SchedulerOptions> scheduler;
   std::vector<report::Note> notes; ///< for the user
   std::vector<Error> errors;       ///< not empty: nothing must run
 };

@@ -76,21 +76,6 @@ Result<std::string> read_stream(std::istream& in, const std::string& name) {
   return text;
 }
 
-Result<std::string> read_text(const std::string& path) {
-  if (path == "-") {
-    return read_stream(std::cin, std::string(kStandardInput));
-  }
-  std::error_code problem;
-  if (!fs::exists(path, problem)) {
-    return fail_at({.file = path}, "no such file or directory");
-  }
-  std::ifstream in(path, std::ios::binary);
-  if (!in) {
-    return fail_at({.file = path}, "cannot be opened");
-  }
-  return read_stream(in, path);
-}
-
 template <class T> std::optional<Error> error_of(const Result<T>& result) {
   return result ? std::nullopt : std::optional<Error>(result.error());
 }
@@ -173,6 +158,21 @@ void read_one(const std::string& path, api::Duplicates duplicates, ManifestFiles
 }
 
 } // namespace
+
+Result<std::string> read_text(const std::string& path) {
+  if (path == "-") {
+    return read_stream(std::cin, std::string(kStandardInput));
+  }
+  std::error_code problem;
+  if (!fs::exists(path, problem)) {
+    return fail_at({.file = path}, "no such file or directory");
+  }
+  std::ifstream in(path, std::ios::binary);
+  if (!in) {
+    return fail_at({.file = path}, "cannot be opened");
+  }
+  return read_stream(in, path);
+}
 
 ManifestFiles read_manifest_files(const std::vector<std::string>& paths, Depth depth,
                                   api::Duplicates duplicates) {

@@ -12,6 +12,9 @@
 
 namespace berth::cli {
 
+/// A whole file, or standard input for "-". At most 64 MiB. Errors name the path.
+Result<std::string> read_text(const std::string& path);
+
 struct ManifestFiles {
   std::vector<api::Manifest> manifests;
   std::vector<Error> errors;

@@ -347,7 +347,7 @@ Finding about_failed(const model::Pod& pod, const api::Object& object) {
 }
 
 Finding about_pending(const model::Pod& pod, const cluster::PodWalk& walk, const AloneAnswer& alone,
-                      const std::vector<NodeRoom>& nodes) {
+                      const std::vector<NodeRoom>& nodes, SchedulerOfPod scheduler) {
   if (walk.state == PodState::Gated) {
     return {"SCHEDULING_GATED", "held by its scheduling gates until somebody removes them"};
   }
@@ -362,7 +362,7 @@ Finding about_pending(const model::Pod& pod, const cluster::PodWalk& walk, const
                            fmt::format("spec.nodeName names a node that is not there: {}",
                                        pod.spec.node_name)};
   }
-  if (scheduled == nullptr && pod.spec.scheduler_name != "default-scheduler") {
+  if (scheduled == nullptr && scheduler == SchedulerOfPod::Elsewhere) {
     return {"OTHER_SCHEDULER", fmt::format("it is for the scheduler {}, which does not run here",
                                            pod.spec.scheduler_name)};
   }
@@ -424,12 +424,13 @@ std::vector<Reason> parse_failed_scheduling(std::string_view message) {
 }
 
 report::StuckPod explain_stuck(const model::Pod& pod, const cluster::PodWalk& walk,
-                               const AloneAnswer& alone, const std::vector<NodeRoom>& nodes) {
+                               const AloneAnswer& alone, const std::vector<NodeRoom>& nodes,
+                               SchedulerOfPod scheduler) {
   const bool failed = walk.state == PodState::Failed;
   const bool terminating = !failed && pod.meta.deletion_timestamp.has_value();
   Finding finding = failed        ? about_failed(pod, walk.last)
                     : terminating ? about_terminating(pod, nodes)
-                                  : about_pending(pod, walk, alone, nodes);
+                                  : about_pending(pod, walk, alone, nodes, scheduler);
   return {.ns = walk.key.ns,
           .name = walk.key.name,
           .phase = failed                            ? "Failed"

@@ -33,10 +33,14 @@ struct Reason {
 /// ...", in order; none for any other message.
 std::vector<Reason> parse_failed_scheduling(std::string_view message);
 
+/// Does a scheduler run here that pods with this schedulerName are for?
+enum class SchedulerOfPod { Here, Elsewhere };
+
 /// The pod must be neither running nor succeeded, or being deleted. What an empty cluster says
 /// decides between "never" and "not now", and a pod that never fits is explained by what it lacks
 /// there, not by what others hold.
 report::StuckPod explain_stuck(const model::Pod& pod, const cluster::PodWalk& walk,
-                               const AloneAnswer& alone, const std::vector<NodeRoom>& nodes);
+                               const AloneAnswer& alone, const std::vector<NodeRoom>& nodes,
+                               SchedulerOfPod scheduler = SchedulerOfPod::Here);
 
 } // namespace berth::cli

@@ -197,7 +197,8 @@ TEST(ExplainStuck, StatesBeforeAndAfterScheduling) {
   e.pod.status.conditions.clear();
   EXPECT_EQ(explain_stuck(e.pod, e.walk, {Alone::Unknown}, {}).code, "NOT_TRIED");
   e.pod.spec.scheduler_name = "volcano";
-  EXPECT_EQ(explain_stuck(e.pod, e.walk, {Alone::Unknown}, {}).code, "OTHER_SCHEDULER");
+  EXPECT_EQ(explain_stuck(e.pod, e.walk, {Alone::Unknown}, {}, SchedulerOfPod::Elsewhere).code,
+            "OTHER_SCHEDULER");
 
   e.walk.state = PodState::Bound;
   e.pod.spec.node_name = "gone";

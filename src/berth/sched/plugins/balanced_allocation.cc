@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "berth/api/json.h"
+#include "berth/api/strict.h"
 
 namespace berth::sched {
 namespace {
@@ -119,34 +119,37 @@ std::int64_t balance(std::span<const double> shares) {
   return static_cast<std::int64_t>((1 - deviation) * static_cast<double>(kMaxNodeScore));
 }
 
+void decode(const api::Field& in, BalancedAllocationArgs& out) {
+  api::refuse_unknown(in, {"resources"});
+  in.within("resources", [&](const api::Field& list) {
+    std::vector<std::string> names;
+    list.each([&](const api::Field& item) {
+      api::refuse_unknown(item, {"name", "weight"});
+      std::string name;
+      item.read("name", name);
+      if (name.empty()) {
+        api::require(item, "name");
+      }
+      if (std::ranges::find(names, name) != names.end()) {
+        item.fail_member("name", fmt::format("Duplicate value: \"{}\"", name));
+      }
+      item.within("weight", [&](const api::Field& field) {
+        std::int64_t weight = 1;
+        decode(field, weight);
+        if (!field.failed() && weight != 0 && weight != 1) {
+          api::refuse_value(field, "must be 1");
+        }
+      });
+      names.push_back(std::move(name));
+    });
+    if (!names.empty()) {
+      out.resources = std::move(names);
+    }
+  });
+}
+
 Result<BalancedAllocationArgs> parse_balanced_allocation_args(const boost::json::value& args) {
-  BalancedAllocationArgs out;
-  const auto* resources = api::find(args, "resources");
-  if (resources == nullptr || (resources->is_array() && resources->get_array().empty())) {
-    return out;
-  }
-  constexpr std::string_view kField = "NodeResourcesBalancedAllocationArgs.resources";
-  if (!resources->is_array()) {
-    return fail(Code::Invalid,
-                fmt::format("{}: expected a list: {}", kField, api::to_json(*resources)));
-  }
-  out.resources.clear();
-  for (const auto& item : resources->get_array()) {
-    const std::string name(api::string_at(item, "name"));
-    const auto* weight = api::find(item, "weight");
-    if (name.empty()) {
-      return fail(Code::Invalid,
-                  fmt::format("{}[{}].name: required", kField, out.resources.size()));
-    }
-    if (weight != nullptr &&
-        !(weight->is_int64() && (weight->get_int64() == 1 || weight->get_int64() == 0))) {
-      return fail(Code::Invalid,
-                  fmt::format("{}[{}].weight: resource weight not 1 is not supported: {}", kField,
-                              out.resources.size(), api::to_json(*weight)));
-    }
-    out.resources.push_back(name);
-  }
-  return out;
+  return api::decode_document<BalancedAllocationArgs>(args);
 }
 
 std::unique_ptr<Plugin> make_balanced_allocation(BalancedAllocationArgs args,

@@ -29,7 +29,23 @@ using MadePlugin = Result<std::unique_ptr<Plugin>>;
 
 /// A factory for a plugin without arguments.
 PluginFactory plain(std::unique_ptr<Plugin> (*make)()) {
-  return [make](const PluginConfig&) -> MadePlugin { return make(); };
+  return [make](const PluginConfig& config) -> MadePlugin {
+    const auto* members = config.args.if_object();
+    if (!config.args.is_null() && (members == nullptr || !members->empty())) {
+      return fail(Code::Invalid, "this plugin takes no args");
+    }
+    return make();
+  };
+}
+
+/// A factory for a plugin whose arguments are checked and make no difference here.
+template <class Args>
+PluginFactory with_checked_args(Result<Args> (*parse)(const boost::json::value&),
+                                std::unique_ptr<Plugin> (*make)()) {
+  return [parse, make](const PluginConfig& config) -> MadePlugin {
+    BERTH_CHECK(parse(config.args));
+    return make();
+  };
 }
 
 /// A factory that reads its arguments first.
@@ -71,9 +87,10 @@ Registry builtin_plugins() {
   add(kNodeVolumeLimits, plain(&make_node_volume_limits));
   add(kVolumeBinding, plain(&make_volume_binding));
   add(kVolumeZone, plain(&make_volume_zone));
-  add(kPodTopologySpread, plain(&make_pod_topology_spread));
+  add(kPodTopologySpread,
+      with_checked_args(&parse_pod_topology_spread_args, &make_pod_topology_spread));
   add(kInterPodAffinity, with_args(&parse_inter_pod_affinity_args, &make_inter_pod_affinity));
-  add(kDynamicResources, plain(&make_dynamic_resources));
+  add(kDynamicResources, with_checked_args(&parse_dynamic_resources_args, &make_dynamic_resources));
   add(kGpuTopology, with_args(&parse_gpu_topology_args, &make_gpu_topology));
   add(kDefaultPreemption, with_args(&parse_default_preemption_args, &make_default_preemption));
   add(kBalancedAllocation, &balanced_allocation);

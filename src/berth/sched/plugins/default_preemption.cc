@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "berth/api/json.h"
+#include "berth/api/strict.h"
 #include "berth/sched/filter_session.h"
 #include "berth/sched/message.h"
 #include "berth/sched/preemption.h"
@@ -153,30 +153,31 @@ class DefaultPreemption final : public Plugin {
 
 } // namespace
 
-Result<DefaultPreemptionArgs> parse_default_preemption_args(const boost::json::value& args) {
-  DefaultPreemptionArgs out;
-  const auto read = [&](std::string_view field, std::int64_t& into,
-                        std::int64_t most) -> Result<void> {
-    const auto* value = api::find(args, field);
-    if (value == nullptr) {
-      return {};
+void decode(const api::Field& in, DefaultPreemptionArgs& out) {
+  constexpr std::string_view kPercentage = "minCandidateNodesPercentage";
+  constexpr std::string_view kAbsolute = "minCandidateNodesAbsolute";
+  api::refuse_unknown(in, {kPercentage, kAbsolute});
+  in.within(kPercentage, [&](const api::Field& field) {
+    decode(field, out.min_candidate_nodes_percentage);
+    api::check_range(field, out.min_candidate_nodes_percentage, 0, 100);
+  });
+  in.within(kAbsolute, [&](const api::Field& field) {
+    int nodes = 0;
+    decode(field, nodes);
+    if (nodes < 0) {
+      api::refuse_value(field, "not in valid range [0, inf)");
     }
-    if (!value->is_int64() || value->get_int64() < 0 || value->get_int64() > most) {
-      return fail(Code::Invalid,
-                  fmt::format("DefaultPreemptionArgs.{}: must be an integer from 0 to {}: {}",
-                              field, most, api::to_json(*value)));
-    }
-    into = value->get_int64();
-    return {};
-  };
-  BERTH_CHECK(read("minCandidateNodesPercentage", out.min_candidate_nodes_percentage, 100));
-  BERTH_CHECK(read("minCandidateNodesAbsolute", out.min_candidate_nodes_absolute, INT32_MAX));
+    out.min_candidate_nodes_absolute = nodes;
+  });
   if (out.min_candidate_nodes_percentage == 0 && out.min_candidate_nodes_absolute == 0) {
-    return fail(Code::Invalid,
-                "DefaultPreemptionArgs: minCandidateNodesPercentage and minCandidateNodesAbsolute "
-                "must not both be 0");
+    in.fail_member(
+        kPercentage,
+        "Invalid value: 0: cannot be zero at the same time as minCandidateNodesAbsolute");
   }
-  return out;
+}
+
+Result<DefaultPreemptionArgs> parse_default_preemption_args(const boost::json::value& args) {
+  return api::decode_document<DefaultPreemptionArgs>(args);
 }
 
 std::unique_ptr<Plugin> make_default_preemption(DefaultPreemptionArgs args) {

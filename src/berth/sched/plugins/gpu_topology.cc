@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "berth/api/json.h"
+#include "berth/api/strict.h"
 #include "berth/hardware/bandwidth.h"
 #include "berth/hardware/placement_table.h"
 #include "berth/sched/open_gpus.h"
@@ -224,26 +224,20 @@ class GpuTopology final : public Plugin {
 
 } // namespace
 
-Result<GpuTopologyArgs> parse_gpu_topology_args(const boost::json::value& args) {
-  GpuTopologyArgs out;
-  const auto* policy = api::find(args, "policy");
-  if (policy == nullptr) {
-    return out;
-  }
-  constexpr std::array<std::pair<std::string_view, ChoicePolicy>, 3> kPolicies{
-      {{"topology", ChoicePolicy::Topology},
-       {"binpack", ChoicePolicy::Binpack},
-       {"spread", ChoicePolicy::Spread}}};
-  const auto* known = std::ranges::find_if(kPolicies, [&](const auto& entry) {
-    return policy->is_string() && policy->get_string() == entry.first;
+void decode(const api::Field& in, GpuTopologyArgs& out) {
+  api::refuse_unknown(in, {"policy"});
+  in.within("policy", [&](const api::Field& field) {
+    std::string policy;
+    decode(field, policy);
+    api::check_choice(field, policy, {"topology", "binpack", "spread"});
+    out.policy = policy == "binpack"  ? ChoicePolicy::Binpack
+                 : policy == "spread" ? ChoicePolicy::Spread
+                                      : ChoicePolicy::Topology;
   });
-  if (known == kPolicies.end()) {
-    return fail(Code::Invalid,
-                fmt::format("GpuTopologyArgs.policy: must be topology, binpack or spread: {}",
-                            api::to_json(*policy)));
-  }
-  out.policy = known->second;
-  return out;
+}
+
+Result<GpuTopologyArgs> parse_gpu_topology_args(const boost::json::value& args) {
+  return api::decode_document<GpuTopologyArgs>(args);
 }
 
 std::unique_ptr<Plugin> make_gpu_topology(GpuTopologyArgs args) {

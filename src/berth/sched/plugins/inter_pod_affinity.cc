@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "berth/api/json.h"
+#include "berth/api/strict.h"
 
 namespace berth::sched {
 namespace {
@@ -319,29 +319,17 @@ bool covers(const Term& term, const PodInfo& owner, const PodInfo& other,
           term.namespace_selector->matches(state.namespace_labels(other.ns())));
 }
 
+void decode(const api::Field& in, InterPodAffinityArgs& out) {
+  api::refuse_unknown(in, {"hardPodAffinityWeight", "ignorePreferredTermsOfExistingPods"});
+  in.within("hardPodAffinityWeight", [&](const api::Field& weight) {
+    decode(weight, out.hard_pod_affinity_weight);
+    api::check_range(weight, out.hard_pod_affinity_weight, 0, 100);
+  });
+  in.read("ignorePreferredTermsOfExistingPods", out.ignore_preferred_terms_of_existing_pods);
+}
+
 Result<InterPodAffinityArgs> parse_inter_pod_affinity_args(const boost::json::value& args) {
-  InterPodAffinityArgs out;
-  if (const auto* weight = api::find(args, "hardPodAffinityWeight")) {
-    if (!weight->is_int64() || weight->get_int64() < 0 || weight->get_int64() > 100) {
-      return fail(
-          Code::Invalid,
-          fmt::format("InterPodAffinityArgs.hardPodAffinityWeight: must be an integer from 0 to "
-                      "100: {}",
-                      api::to_json(*weight)));
-    }
-    out.hard_pod_affinity_weight = weight->get_int64();
-  }
-  if (const auto* ignore = api::find(args, "ignorePreferredTermsOfExistingPods")) {
-    if (!ignore->is_bool()) {
-      return fail(
-          Code::Invalid,
-          fmt::format("InterPodAffinityArgs.ignorePreferredTermsOfExistingPods: must be true or "
-                      "false: {}",
-                      api::to_json(*ignore)));
-    }
-    out.ignore_preferred_terms_of_existing_pods = ignore->get_bool();
-  }
-  return out;
+  return api::decode_document<InterPodAffinityArgs>(args);
 }
 
 std::unique_ptr<Plugin> make_inter_pod_affinity(InterPodAffinityArgs args) {

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <set>
 
-#include "berth/api/json.h"
+#include "berth/api/strict.h"
 #include "berth/sched/scoring.h"
 
 namespace berth::sched {
@@ -180,9 +180,16 @@ bool matches_required_affinity(const model::PodSpec& spec, const model::Node& no
 }
 
 Result<NodeAffinityArgs> parse_node_affinity_args(const boost::json::value& args) {
+  std::optional<Error> failure;
+  boost::json::value added;
+  const api::Field in(args, failure);
+  api::refuse_unknown(in, {"addedAffinity"});
+  in.read("addedAffinity", added);
+  if (failure) {
+    return tl::unexpected(*std::move(failure));
+  }
   NodeAffinityArgs parsed;
-  const auto* added = api::find(args, "addedAffinity");
-  if (added == nullptr) {
+  if (added.is_null()) {
     return parsed;
   }
   // A pod's nodeAffinity has the same form: let the pod decoder read it.
@@ -190,10 +197,15 @@ Result<NodeAffinityArgs> parse_node_affinity_args(const boost::json::value& args
       {"apiVersion", "v1"},
       {"kind", "Pod"},
       {"metadata", {{"name", "args"}}},
-      {"spec", {{"affinity", {{"nodeAffinity", *added}}}, {"containers", boost::json::array()}}}};
+      {"spec", {{"affinity", {{"nodeAffinity", added}}}, {"containers", boost::json::array()}}}};
   auto decoded = model::decode_pod(pod);
   if (!decoded) {
-    return fail(Code::Invalid, "NodeAffinityArgs.addedAffinity: " + decoded.error().message);
+    constexpr std::string_view kInPod = "spec.affinity.nodeAffinity";
+    Error error = std::move(decoded).error();
+    std::string field = error.where ? error.where->field : std::string();
+    field = field.starts_with(kInPod) ? field.substr(kInPod.size()) : std::string();
+    error.where = Where{.file = {}, .line = 0, .column = 0, .field = "addedAffinity" + field};
+    return tl::unexpected(std::move(error));
   }
   parsed.added_affinity = (*decoded)->spec.node_affinity;
   return parsed;

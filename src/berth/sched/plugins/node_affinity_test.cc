@@ -161,7 +161,7 @@ TEST(NodeAffinity, AddedPreferenceIsScored) {
 TEST(NodeAffinity, BrokenArgsNameTheField) {
   const auto args = parse_node_affinity_args(json_of(R"({"addedAffinity": 3})"));
   ASSERT_FALSE(args);
-  EXPECT_THAT(args.error().message, HasSubstr("NodeAffinityArgs.addedAffinity"));
+  EXPECT_THAT(to_string(args.error()), HasSubstr("addedAffinity: expected a map"));
 }
 
 TEST(NodeAffinity, IsWokenWhenANodeStartsToMatch) {

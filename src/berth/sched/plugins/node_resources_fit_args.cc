@@ -1,121 +1,122 @@
 // Reads NodeResourcesFitArgs and applies kube-scheduler's validation.
-#include <array>
-
 #include <fmt/format.h>
 
-#include "berth/api/json.h"
+#include "berth/api/strict.h"
 #include "berth/sched/plugins/node_resources_fit.h"
 
 namespace berth::sched {
 namespace {
 
-using boost::json::value;
+constexpr std::string_view kByRatio = "RequestedToCapacityRatio";
+constexpr std::int64_t kMostWeight = 100;
+constexpr std::int64_t kMostUtilization = 100;
+constexpr std::int64_t kMostPoints = 10; // MaxCustomPriorityScore
 
-tl::unexpected<Error> bad(std::string_view field, std::string_view why) {
-  return fail(Code::Invalid, fmt::format("NodeResourcesFitArgs.{}: {}", field, why));
+ResourceWeight read_resource(const api::Field& in) {
+  ResourceWeight out;
+  api::refuse_unknown(in, {"name", "weight"});
+  in.read("name", out.name);
+  if (out.name.empty()) {
+    api::require(in, "name");
+  }
+  in.within("weight", [&](const api::Field& weight) {
+    decode(weight, out.weight);
+    out.weight = out.weight == 0 ? 1 : out.weight;
+    if (!weight.failed() && (out.weight < 1 || out.weight > kMostWeight)) {
+      api::refuse_value(weight,
+                        fmt::format("resource weight of {} not in valid range (0, 100]", out.name));
+    }
+  });
+  return out;
 }
 
-Result<std::int64_t> integer(const value* v, std::string_view field, std::int64_t absent) {
-  if (v == nullptr) {
-    return absent;
-  }
-  if (!v->is_int64() && !v->is_uint64()) {
-    return bad(field, "expected an integer: " + api::to_json(*v));
-  }
-  return v->to_number<std::int64_t>();
+void read_point(const api::Field& in, std::vector<UtilizationPoint>& shape) {
+  UtilizationPoint point;
+  api::refuse_unknown(in, {"utilization", "score"});
+  in.within("utilization", [&](const api::Field& utilization) {
+    decode(utilization, point.utilization);
+    api::check_range(utilization, point.utilization, 0, kMostUtilization);
+    if (!shape.empty() && point.utilization <= shape.back().utilization) {
+      api::refuse_value(utilization, "values must be sorted in increasing order");
+    }
+  });
+  in.within("score", [&](const api::Field& score) {
+    decode(score, point.score);
+    api::check_range(score, point.score, 0, kMostPoints);
+  });
+  shape.push_back(point);
 }
 
-Result<const boost::json::array*> list(const value& args, std::string_view path) {
-  const value* v = api::find_path(args, path);
-  if (v != nullptr && !v->is_array()) {
-    return bad(path, "expected a list: " + api::to_json(*v));
+void read_ratio(const api::Field& in, FitArgs& out) {
+  api::refuse_unknown(in, {"shape"});
+  in.within("shape", [&](const api::Field& shape) {
+    shape.each([&](const api::Field& point) { read_point(point, out.shape); });
+  });
+  if (out.shape.empty()) {
+    api::require(in, "shape", "at least one point must be specified");
   }
-  return v == nullptr ? nullptr : &v->get_array();
 }
 
-Result<void> read_names(const value& args, std::string_view path,
-                        std::set<std::string, std::less<>>& names) {
-  BERTH_TRY(const auto* items, list(args, path));
-  for (std::size_t i = 0; items != nullptr && i < items->size(); ++i) {
-    if (!(*items)[i].is_string()) {
-      return bad(path, "expected strings: " + api::to_json((*items)[i]));
-    }
-    names.emplace((*items)[i].get_string());
+void read_strategy(const api::Field& in, FitArgs& out) {
+  std::string type;
+  api::refuse_unknown(in, {"type", "resources", "requestedToCapacityRatio"});
+  in.read("type", type);
+  in.within("type", [&](const api::Field& field) {
+    api::check_choice(field, type, {"LeastAllocated", "MostAllocated", kByRatio});
+  });
+  if (type.empty()) {
+    api::require(in, "type", "LeastAllocated, MostAllocated or RequestedToCapacityRatio");
   }
-  return {};
+  out.strategy = type == kByRatio          ? ScoringStrategy::RequestedToCapacityRatio
+                 : type == "MostAllocated" ? ScoringStrategy::MostAllocated
+                                           : ScoringStrategy::LeastAllocated;
+  in.within("resources", [&](const api::Field& list) {
+    std::vector<ResourceWeight> resources;
+    list.each([&](const api::Field& item) { resources.push_back(read_resource(item)); });
+    if (!resources.empty()) {
+      out.resources = std::move(resources);
+    }
+  });
+  bool has_ratio = false;
+  in.within("requestedToCapacityRatio", [&](const api::Field& ratio) {
+    has_ratio = true;
+    if (type != kByRatio) {
+      ratio.fail("Forbidden: must be nil when type is not RequestedToCapacityRatio");
+    }
+    read_ratio(ratio, out);
+  });
+  if (type == kByRatio && !has_ratio) {
+    api::require(in, "requestedToCapacityRatio",
+                 "must be specified when type is RequestedToCapacityRatio");
+  }
 }
 
-Result<void> read_resources(const value& args, FitArgs& out) {
-  constexpr std::string_view kPath = "scoringStrategy.resources";
-  BERTH_TRY(const auto* items, list(args, kPath));
-  if (items == nullptr || items->empty()) {
-    return {};
-  }
-  out.resources.clear();
-  for (std::size_t i = 0; i < items->size(); ++i) {
-    const std::string field = fmt::format("{}[{}]", kPath, i);
-    ResourceWeight weight;
-    weight.name = api::string_at((*items)[i], "name");
-    if (weight.name.empty()) {
-      return bad(field + ".name", "required");
-    }
-    BERTH_TRY(weight.weight, integer(api::find((*items)[i], "weight"), field + ".weight", 1));
-    weight.weight = weight.weight == 0 ? 1 : weight.weight;
-    if (weight.weight < 1 || weight.weight > 100) {
-      return bad(field + ".weight", fmt::format("must be between 1 and 100: {}", weight.weight));
-    }
-    out.resources.push_back(std::move(weight));
-  }
-  return {};
-}
-
-Result<void> read_shape(const value& args, FitArgs& out) {
-  constexpr std::string_view kPath = "scoringStrategy.requestedToCapacityRatio.shape";
-  BERTH_TRY(const auto* items, list(args, kPath));
-  if (items == nullptr || items->empty()) {
-    return bad(kPath, "at least one point must be specified");
-  }
-  for (std::size_t i = 0; i < items->size(); ++i) {
-    const std::string field = fmt::format("{}[{}]", kPath, i);
-    UtilizationPoint point;
-    BERTH_TRY(point.utilization,
-              integer(api::find((*items)[i], "utilization"), field + ".utilization", 0));
-    BERTH_TRY(point.score, integer(api::find((*items)[i], "score"), field + ".score", 0));
-    if (point.utilization < 0 || point.utilization > 100) {
-      return bad(field + ".utilization",
-                 fmt::format("must be between 0 and 100: {}", point.utilization));
-    }
-    if (point.score < 0 || point.score > 10) {
-      return bad(field + ".score", fmt::format("must be between 0 and 10: {}", point.score));
-    }
-    if (!out.shape.empty() && point.utilization <= out.shape.back().utilization) {
-      return bad(field + ".utilization",
-                 fmt::format("must rise from point to point: {}", point.utilization));
-    }
-    out.shape.push_back(point);
-  }
-  return {};
+void read_names(const api::Field& in, std::string_view member,
+                std::set<std::string, std::less<>>& out) {
+  std::vector<std::string> names;
+  in.read(member, names);
+  out.insert(names.begin(), names.end());
 }
 
 } // namespace
 
-Result<FitArgs> parse_fit_args(const value& args) {
-  FitArgs out;
-  BERTH_CHECK(read_names(args, "ignoredResources", out.ignored_resources));
-  BERTH_CHECK(read_names(args, "ignoredResourceGroups", out.ignored_resource_groups));
-  BERTH_CHECK(read_resources(args, out));
-  const std::string_view type = api::string_at(args, "scoringStrategy.type");
-  if (type == "RequestedToCapacityRatio") {
-    out.strategy = ScoringStrategy::RequestedToCapacityRatio;
-    BERTH_CHECK(read_shape(args, out));
-  } else if (type == "MostAllocated") {
-    out.strategy = ScoringStrategy::MostAllocated;
-  } else if (!type.empty() && type != "LeastAllocated") {
-    return bad(
-        "scoringStrategy.type",
-        fmt::format("must be LeastAllocated, MostAllocated or RequestedToCapacityRatio: {}", type));
-  }
-  return out;
+void decode(const api::Field& in, FitArgs& out) {
+  api::refuse_unknown(in, {"ignoredResources", "ignoredResourceGroups", "scoringStrategy"});
+  read_names(in, "ignoredResources", out.ignored_resources);
+  read_names(in, "ignoredResourceGroups", out.ignored_resource_groups);
+  in.within("ignoredResourceGroups", [](const api::Field& groups) {
+    groups.each([](const api::Field& group) {
+      const boost::json::string* name = group.value().if_string();
+      if (name != nullptr && name->find('/') != boost::json::string::npos) {
+        api::refuse_value(group, "resource group name can't contain '/'");
+      }
+    });
+  });
+  in.within("scoringStrategy", [&](const api::Field& strategy) { read_strategy(strategy, out); });
+}
+
+Result<FitArgs> parse_fit_args(const boost::json::value& args) {
+  return api::decode_document<FitArgs>(args);
 }
 
 } // namespace berth::sched

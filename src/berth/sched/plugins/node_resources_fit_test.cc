@@ -213,34 +213,52 @@ class BadFitArgs : public testing::TestWithParam<BadArgs> {};
 TEST_P(BadFitArgs, NameTheField) {
   const auto parsed = parse_fit_args(json_of(GetParam().args));
   ASSERT_FALSE(parsed);
-  EXPECT_THAT(parsed.error().message, HasSubstr(GetParam().want));
+  EXPECT_THAT(to_string(parsed.error()), HasSubstr(GetParam().want));
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Args, BadFitArgs,
     testing::Values(
-        BadArgs{"Type", R"({"scoringStrategy": {"type": "Best"}})", "scoringStrategy.type"},
-        BadArgs{"Weight", R"({"scoringStrategy": {"resources": [{"name": "cpu", "weight": 101}]}})",
-                "resources[0].weight: must be between 1 and 100: 101"},
-        BadArgs{"WeightText",
-                R"({"scoringStrategy": {"resources": [{"name": "cpu", "weight": "1"}]}})",
-                "resources[0].weight: expected an integer"},
-        BadArgs{"NoName", R"({"scoringStrategy": {"resources": [{"weight": 1}]}})",
-                "resources[0].name: required"},
-        BadArgs{"NoList", R"({"scoringStrategy": {"resources": 1}})", "expected a list"},
+        BadArgs{"Type", R"({"scoringStrategy": {"type": "Best"}})",
+                "scoringStrategy.type: Unsupported value: \"Best\": supported values: "
+                "\"LeastAllocated\", \"MostAllocated\", \"RequestedToCapacityRatio\""},
+        BadArgs{"NoType", R"({"scoringStrategy": {}})", "scoringStrategy.type: Required value"},
+        BadArgs{"Unknown", R"({"scoringStrategi": {}})",
+                "scoringStrategi: unknown field; did you mean \"scoringStrategy\"?"},
+        BadArgs{"Group", R"({"ignoredResourceGroups": ["a/b"]})",
+                "ignoredResourceGroups[0]: Invalid value: \"a/b\": resource group name can't "
+                "contain '/'"},
+        BadArgs{"RatioOfAnother",
+                R"({"scoringStrategy": {"type": "MostAllocated", "requestedToCapacityRatio": {}}})",
+                "requestedToCapacityRatio: Forbidden: must be nil"},
+        BadArgs{
+            "Weight",
+            R"({"scoringStrategy": {"type": "LeastAllocated", "resources": [{"name": "cpu", "weight": 101}]}})",
+            "resources[0].weight: Invalid value: 101: resource weight of cpu not in valid range "
+            "(0, 100]"},
+        BadArgs{
+            "WeightText",
+            R"({"scoringStrategy": {"type": "LeastAllocated", "resources": [{"name": "cpu", "weight": "1"}]}})",
+            "resources[0].weight: expected an integer"},
+        BadArgs{"NoName",
+                R"({"scoringStrategy": {"type": "LeastAllocated", "resources": [{"weight": 1}]}})",
+                "resources[0].name: Required value"},
+        BadArgs{"NoList", R"({"scoringStrategy": {"type": "LeastAllocated", "resources": 1}})",
+                "expected a list"},
         BadArgs{"NoShape", R"({"scoringStrategy": {"type": "RequestedToCapacityRatio"}})",
-                "at least one point"},
+                "requestedToCapacityRatio: Required value: must be specified"},
         BadArgs{
             "ShapeFalls",
             R"({"scoringStrategy": {"type": "RequestedToCapacityRatio", "requestedToCapacityRatio":
             {"shape": [{"utilization": 50, "score": 1}, {"utilization": 50, "score": 2}]}}})",
-            "shape[1].utilization: must rise"},
+            "shape[1].utilization: Invalid value: 50: values must be sorted in increasing order"},
         BadArgs{
             "ShapeScore",
             R"({"scoringStrategy": {"type": "RequestedToCapacityRatio", "requestedToCapacityRatio":
             {"shape": [{"utilization": 50, "score": 11}]}}})",
-            "shape[0].score: must be between 0 and 10"},
-        BadArgs{"Ignored", R"({"ignoredResources": [1]})", "ignoredResources: expected strings"}),
+            "shape[0].score: Invalid value: 11: not in valid range [0, 10]"},
+        BadArgs{"Ignored", R"({"ignoredResources": [1]})",
+                "ignoredResources[0]: expected a string"}),
     [](const auto& each) { return each.param.name; });
 
 TEST(FitArgs, DefaultsAreKubernetes) {

@@ -78,8 +78,8 @@ TEST(BalancedAllocation, WeightsMustBeOne) {
   const auto args = parse_balanced_allocation_args(
       *api::parse_json(R"({"resources": [{"name": "cpu", "weight": 2}]})"));
   ASSERT_FALSE(args);
-  EXPECT_THAT(args.error().message,
-              HasSubstr("resources[0].weight: resource weight not 1 is not supported: 2"));
+  EXPECT_THAT(to_string(args.error()),
+              HasSubstr("resources[0].weight: Invalid value: 2: must be 1"));
 }
 
 // ---- images

@@ -6,8 +6,12 @@
 // relabelled; node added, deleted, relabelled, retainted; the pod relabelled.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 
+#include <boost/json/value.hpp>
+
+#include "berth/base/result.h"
 #include "berth/sched/plugin.h"
 
 namespace berth::sched {
@@ -17,6 +21,14 @@ inline constexpr std::string_view kReasonSpread =
     "node(s) didn't match pod topology spread constraints";
 inline constexpr std::string_view kReasonSpreadLabel =
     "node(s) didn't match pod topology spread constraints (missing required label)";
+
+/// Default constraints are for pods that a Service or another owner with a selector covers. They
+/// are checked as kube-scheduler does, and not applied: services are not watched.
+struct PodTopologySpreadArgs {
+  std::size_t default_constraints = 0; ///< how many there are
+};
+/// As KubeSchedulerConfiguration writes it. Errors name the field.
+Result<PodTopologySpreadArgs> parse_pod_topology_spread_args(const boost::json::value& args);
 
 std::unique_ptr<Plugin> make_pod_topology_spread();
 

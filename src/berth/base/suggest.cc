@@ -1,10 +1,10 @@
-#include "berth/cli/suggest.h"
+#include "berth/base/suggest.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <vector>
 
-namespace berth::cli {
+namespace berth {
 namespace {
 
 // Optimal string alignment distance by rows.
@@ -49,4 +49,4 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
   return best;
 }
 
-} // namespace berth::cli
+} // namespace berth

@@ -1,11 +1,11 @@
-#include "berth/cli/suggest.h"
+#include "berth/base/suggest.h"
 
 #include <array>
 #include <string>
 
 #include <gtest/gtest.h>
 
-namespace berth::cli {
+namespace berth {
 namespace {
 
 constexpr std::array<std::string_view, 5> kWords = {"--nodes", "--namespace", "--seed", "--speed",
@@ -29,4 +29,4 @@ TEST(Nearest, SaysNothingWhenNothingIsNear) {
 }
 
 } // namespace
-} // namespace berth::cli
+} // namespace berth

@@ -1,0 +1,26 @@
+#include "berth/scheduler/scheduler_config.h"
+
+#include <memory>
+#include <string>
+
+#include "berth/gang/gang_plugin.h"
+
+namespace berth::scheduler {
+
+Result<sched::SchedulerConfig> read_config(std::string_view text, std::string_view file,
+                                           std::string_view gpu_policy) {
+  sched::ConfigContext context{
+      .registry = sched::builtin_plugins(),
+      .defaults = [policy = std::string(gpu_policy)](
+                      sched::KubernetesVersion version) { return berth_profile(policy, version); },
+      .other_names = {{std::string(gang::kCoscheduling), std::string(gang::kGangPlugin)}}};
+  BERTH_CHECK(context.registry.add(gang::kGangPlugin,
+                                   gang::gang_plugin(std::make_shared<const gang::Groups>())));
+  return sched::read_scheduler_config(text, file, context);
+}
+
+SchedulerOptions options_of(const sched::SchedulerConfig& config) {
+  return {.profiles = config.profiles, .queue = config.queue};
+}
+
+} // namespace berth::scheduler

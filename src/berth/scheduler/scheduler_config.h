@@ -1,0 +1,19 @@
+// A KubeSchedulerConfiguration file for Berth's scheduler: every profile starts from the default
+// plugins of its Kubernetes version, with Gang (which files may call Coscheduling) and GpuTopology.
+#pragma once
+
+#include <string_view>
+
+#include "berth/sched/config.h"
+#include "berth/scheduler/scheduler.h"
+
+namespace berth::scheduler {
+
+/// Errors have file, line, column and field path (sched/config.h).
+Result<sched::SchedulerConfig> read_config(std::string_view text, std::string_view file,
+                                           std::string_view gpu_policy = "topology");
+
+/// Options that start.
+SchedulerOptions options_of(const sched::SchedulerConfig& config);
+
+} // namespace berth::scheduler
