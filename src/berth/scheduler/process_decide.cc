@@ -103,8 +103,8 @@ void Scheduler::Process::decide_group(sched::QueuedPod first) {
   request.pending.push_back(first.pod);
   queued.emplace(first.pod->uid, std::move(first));
   for (const gang::Groups::Member& member : groups_->members(key)) {
-    if (&desk_of(*member.pod) != &desk) {
-      continue; // it is another profile's to decide
+    if (find_desk(member.pod->pod->spec.scheduler_name) != &desk) {
+      continue; // it is another profile's, or another scheduler's, to decide
     }
     if (auto sibling = queue_.take(member.pod->uid, loop_.now())) {
       request.pending.push_back(sibling->pod);
