@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "berth/cli/app.h"
+#include "berth/testing/golden_text.h"
 
 namespace berth::cli {
 namespace {
@@ -134,6 +135,14 @@ TEST_F(SchedulerConfigFlag, TheFirstLinesNameTheProfiles) {
                                 "profiles default-scheduler (rules of 1.36), gpu-binpack (rules "
                                 "of 1.36); from " +
                                 kExample + "scheduler.yaml\n"));
+}
+
+TEST_F(SchedulerConfigFlag, TheGuideQuotesTheExample) {
+  const std::string guide = testing::read_source_file("docs/scheduler-config.md");
+  const std::size_t map = guide.find("GPU MAP");
+  ASSERT_NE(map, std::string::npos);
+  EXPECT_THAT(berth_run(kExampleRun).out,
+              HasSubstr(guide.substr(map, guide.find("...", map) - map)));
 }
 
 TEST_F(SchedulerConfigFlag, WithoutItTheReportNamesBerthsOwn) {

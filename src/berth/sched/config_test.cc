@@ -242,9 +242,9 @@ TEST(Remarks, NameWhatHasNoEffect) {
 profiles:
 - plugins:
     multiPoint:
-      enabled: [{name: VolumeRestrictions}]
-      disabled: [{name: ImageLocalty}, {name: VolumeZone}]
-    filter: {enabled: [{name: VolumeRestrictions}]}
+      enabled: [{name: NodeDeclaredFeatures}]
+      disabled: [{name: ImageLocalty}, {name: GangScheduling}]
+    filter: {enabled: [{name: NodeDeclaredFeatures}]}
   pluginConfig:
   - {name: NodeDeclaredFeatures, args: {}}
   - name: PodTopologySpread
@@ -263,7 +263,7 @@ extenders:
           "warning: sched.yaml:17:1: extenders: extenders are not called yet, pods are scheduled "
           "without asking them: http://gpu.example (example.com/gpu), https://other.example",
           "warning: sched.yaml:7:24: profiles[0].plugins.multiPoint.enabled[0].name: plugin "
-          "VolumeRestrictions is not here yet: what it would keep out or prefer is not looked at",
+          "NodeDeclaredFeatures is not here yet: what it would keep out or prefer is not looked at",
           "note: sched.yaml:8:25: profiles[0].plugins.multiPoint.disabled[0].name: disables "
           "nothing: there is no plugin \"ImageLocalty\" here",
           "warning: sched.yaml:11:5: profiles[0].pluginConfig[0]: plugin NodeDeclaredFeatures is "

@@ -36,9 +36,16 @@ QueuePolicy queue_policy(std::vector<const Framework*> frameworks) {
                        const ClusterEvent& event) { return of(pod)->hint(plugin, pod, event); },
           .interested =
               [frameworks](std::string_view plugin, const ClusterEvent& event) {
-                return std::ranges::any_of(frameworks, [&](const Framework* framework) {
-                  return framework->interested(plugin, event);
-                });
+                bool known = false;
+                for (const Framework* framework : frameworks) {
+                  if (framework->find(plugin) != nullptr) {
+                    known = true;
+                    if (framework->interested(plugin, event)) {
+                      return true;
+                    }
+                  }
+                }
+                return !known || event.resource == EventResource::Wildcard;
               },
           .room = {}};
 }

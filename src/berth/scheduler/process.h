@@ -118,9 +118,10 @@ class Scheduler::Process : public std::enable_shared_from_this<Scheduler::Proces
   };
   static std::vector<std::unique_ptr<Desk>> desks(Process& process,
                                                   std::vector<sched::Framework> frameworks);
-  /// Whose pod it is; the pod is ours.
-  Desk& desk_of(const sched::PodInfo& pod);
-  const Desk* find_desk(std::string_view scheduler_name) const;
+  /// Whose pod it is; null: not ours.
+  Desk* find_desk(std::string_view scheduler_name) const;
+  /// The same for a pod that is ours (the first desk if it is not any more).
+  Desk& desk_of(const sched::PodInfo& pod) const;
 
   struct Seen {
     api::Object object;

@@ -104,8 +104,8 @@ void Scheduler::Process::decide_group(sched::QueuedPod first) {
   request.pending.push_back(first.pod);
   queued.emplace(first.pod->uid, std::move(first));
   for (const gang::Groups::Member& member : groups_->members(key)) {
-    if (&desk_of(*member.pod) != &desk) {
-      continue; // it is another profile's to decide
+    if (find_desk(member.pod->pod->spec.scheduler_name) != &desk) {
+      continue; // it is another profile's, or another scheduler's, to decide
     }
     if (const sched::PlacedPod* placed = state_.find_pod(member.pod->uid)) {
       request.placed_on.push_back(placed->node);

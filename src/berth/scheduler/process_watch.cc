@@ -1,7 +1,6 @@
 // What informers say, told to the deciding wing: state first, then the queue.
 #include <algorithm>
 
-#include "berth/base/assert.h"
 #include "berth/base/log.h"
 #include "berth/model/node.h"
 #include "berth/model/workload.h"
@@ -30,19 +29,15 @@ Scheduler::Process::desks(Process& process, std::vector<sched::Framework> framew
   return out;
 }
 
-const Scheduler::Process::Desk*
-Scheduler::Process::find_desk(std::string_view scheduler_name) const {
+Scheduler::Process::Desk* Scheduler::Process::find_desk(std::string_view scheduler_name) const {
   const auto it = std::ranges::find_if(
       desks_, [&](const auto& desk) { return desk->framework.is_for(scheduler_name); });
   return it == desks_.end() ? nullptr : it->get();
 }
 
-Scheduler::Process::Desk& Scheduler::Process::desk_of(const sched::PodInfo& pod) {
-  const auto it = std::ranges::find_if(desks_, [&](const auto& desk) {
-    return desk->framework.is_for(pod.pod->spec.scheduler_name);
-  });
-  BERTH_ASSERT(it != desks_.end(), "nobody's pod is being scheduled: " + pod.uid);
-  return **it;
+Scheduler::Process::Desk& Scheduler::Process::desk_of(const sched::PodInfo& pod) const {
+  Desk* desk = find_desk(pod.pod->spec.scheduler_name);
+  return desk != nullptr ? *desk : *desks_.front();
 }
 
 sched::QueuePolicy Scheduler::Process::queue_policy() {

@@ -160,6 +160,22 @@ TEST_F(Profiles, WithoutGangPlacesMembersOneByOne) {
   EXPECT_EQ(node_of("h1"), "") << "its gang is not complete";
 }
 
+TEST_F(Profiles, PlaceOnlyTheirOwnMembersOfAGroup) {
+  cpu_node("n1");
+  start({named("roomy"), packing()});
+  plane.create(test::pod_group("g", 2));
+  plane.create(pod_of("g1", "roomy").in_group("g"));
+  plane.create(pod_of("g2", "roomy").in_group("g"));
+  plane.create(pod_of("g3", "packing").in_group("g"));
+  plane.create(pod_of("g4", "somebody-else").in_group("g"));
+  wait(5'000);
+  EXPECT_EQ(node_of("g1"), "n1");
+  EXPECT_EQ(node_of("g2"), "n1");
+  EXPECT_EQ(node_of("g3"), "n1") << "the group has its quorum";
+  EXPECT_EQ(node_of("g4"), "");
+  EXPECT_THAT(events(), Contains("packing: Scheduled g3"));
+}
+
 TEST_F(Profiles, ThatContradictEachOtherDoNotStart) {
   const auto error_of = [&](std::vector<sched::Profile> profiles) {
     const auto started = Scheduler::start(plane.client, plane.loop, Rng(5),
