@@ -450,6 +450,10 @@ INSTANTIATE_TEST_SUITE_P(
             "labelSelector: {}}]}}]\n",
             "4:172: profiles[0].pluginConfig[0].args.defaultConstraints[0].labelSelector: "
             "Forbidden"},
+        Bad{"BindTimeout",
+            "profiles:\n- pluginConfig: [{name: VolumeBinding, args: {bindTimeoutSeconds: 30}}]\n",
+            "4:67: profiles[0].pluginConfig[0].args.bindTimeoutSeconds: Invalid value: 30: not in "
+            "valid range [600, 600]"},
         Bad{"Devices",
             "profiles:\n- pluginConfig: [{name: DynamicResources, args: {bindingTimeout: 10ms}}]\n",
             "4:66: profiles[0].pluginConfig[0].args.bindingTimeout: Invalid value: \"10ms\": must "

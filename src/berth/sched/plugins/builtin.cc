@@ -85,7 +85,7 @@ Registry builtin_plugins() {
   add(kNodeResourcesFit, with_args(&parse_fit_args, &make_node_resources_fit));
   add(kVolumeRestrictions, plain(&make_volume_restrictions));
   add(kNodeVolumeLimits, plain(&make_node_volume_limits));
-  add(kVolumeBinding, plain(&make_volume_binding));
+  add(kVolumeBinding, with_checked_args(&parse_volume_binding_args, &make_volume_binding));
   add(kVolumeZone, plain(&make_volume_zone));
   add(kPodTopologySpread,
       with_checked_args(&parse_pod_topology_spread_args, &make_pod_topology_spread));

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "berth/api/strict.h"
 #include "berth/sched/storage_event.h"
 
 namespace berth::sched {
@@ -303,6 +304,21 @@ class VolumeBinding final : public Plugin {
 };
 
 } // namespace
+
+void decode(const api::Field& in, VolumeBindingArgs&) {
+  constexpr std::string_view kTimeout = "bindTimeoutSeconds";
+  api::refuse_unknown(in, {kTimeout});
+  in.within(kTimeout, [](const api::Field& field) {
+    int seconds = 0;
+    decode(field, seconds);
+    api::check_range(field, seconds, VolumeBindingArgs::kBindTimeoutSeconds,
+                     VolumeBindingArgs::kBindTimeoutSeconds);
+  });
+}
+
+Result<VolumeBindingArgs> parse_volume_binding_args(const boost::json::value& args) {
+  return api::decode_document<VolumeBindingArgs>(args);
+}
 
 std::unique_ptr<Plugin> make_volume_binding() {
   return std::make_unique<VolumeBinding>();

@@ -13,6 +13,9 @@
 
 #include <memory>
 
+#include <boost/json/value.hpp>
+
+#include "berth/base/result.h"
 #include "berth/sched/plugin.h"
 
 namespace berth::sched {
@@ -27,6 +30,14 @@ inline constexpr std::string_view kReasonVolumeGone =
     "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)";
 inline constexpr std::string_view kReasonUnboundImmediate =
     "pod has unbound immediate PersistentVolumeClaims";
+
+/// How long a binding waits for its claims is the scheduler process's and fixed, so only that value
+/// is accepted.
+struct VolumeBindingArgs {
+  static constexpr int kBindTimeoutSeconds = 600;
+};
+/// As KubeSchedulerConfiguration writes it. Errors name the field.
+Result<VolumeBindingArgs> parse_volume_binding_args(const boost::json::value& args);
 
 std::unique_ptr<Plugin> make_volume_binding();
 
