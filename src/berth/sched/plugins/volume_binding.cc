@@ -24,7 +24,8 @@ struct Delayed {
 };
 
 bool enough(const model::CsiStorageCapacity& capacity, const model::PersistentVolumeClaim& claim) {
-  return capacity.limit() && !(*capacity.limit() < claim.request);
+  const auto limit = capacity.limit();
+  return limit && !(*limit < claim.request);
 }
 
 /// Sorts the volumes of the claim's class by what they are to it, whatever the node.
