@@ -33,10 +33,14 @@ class Line {
     drain();
   }
 
-  void leave(const std::string& name) {
+  /// The pod goes; nobody is tried yet.
+  void let_go(const std::string& name) {
     const PlacedPod gone = *world_.state().find_pod("default/" + name);
     world_.state().remove_pod("default/" + name);
     queue_.on_event(assigned_pod_deleted(gone.pod, gone.node, world_.state()), now_);
+  }
+  void leave(const std::string& name) {
+    let_go(name);
     drain();
   }
 
@@ -155,9 +159,13 @@ TEST(Offer, PassesOnWhenTheTakerIsRemoved) {
   line.submit(pod("a").gpus(8));
   line.submit(pod("b").gpus(8));
   line.attempts();
-  line.queue().remove("default/a"); // before it leaves: nobody is offered anything yet
-  line.leave("holder");
+  line.let_go("holder");
+  ASSERT_EQ(line.queue().where("default/a"), Queue::Place::Active) << "the room is a's to try";
+  ASSERT_EQ(line.queue().where("default/b"), Queue::Place::Unschedulable);
+  line.queue().remove("default/a");
+  line.drain();
   EXPECT_THAT(line.attempts(), ElementsAre("b"));
+  EXPECT_EQ(line.placed().at("b"), "n");
 }
 
 TEST(Leftovers, OneOfAKindIsTriedForAll) {
