@@ -12,12 +12,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "berth/cli/app.h"
+#include "berth/testing/berth_run.h"
 #include "berth/testing/golden_text.h"
+#include "berth/testing/temp_files.h"
 
 namespace berth::cli {
 namespace {
 
+using test::berth_run;
+using test::Outcome;
 using ::testing::AnyOf;
 using ::testing::Eq;
 using ::testing::HasSubstr;
@@ -25,43 +28,8 @@ using ::testing::Not;
 namespace fs = std::filesystem;
 namespace json = boost::json;
 
-struct Outcome {
-  int code = 0;
-  std::string out;
-  std::string err;
-};
-
-Outcome berth_run(std::vector<std::string> words) {
-  std::ostringstream out;
-  std::ostringstream err;
-  Terminal terminal{.out = {.to = &out}, .err = {.to = &err}};
-  words.insert(words.begin(), "run");
-  const int code =
-      run_program(words, terminal, [](const char*) { return std::optional<std::string>(); });
-  return {code, out.str(), err.str()};
-}
-
 /// A manifest in a file of its own, gone with the test.
-class RunTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
-    root_ = fs::path(::testing::TempDir()) / ("berth-run-" + std::string(info->name()));
-    fs::remove_all(root_);
-    fs::create_directories(root_);
-  }
-  void TearDown() override { fs::remove_all(root_); }
-  std::string write(const std::string& name, const std::string& text) {
-    const fs::path path = root_ / name;
-    std::ofstream(path, std::ios::binary) << text;
-    return path.string();
-  }
-  std::string path(const std::string& name) const { return (root_ / name).string(); }
-  std::string root() const { return root_.string(); }
-
- private:
-  fs::path root_;
-};
+class RunTest : public test::TempFiles {};
 
 std::string pod(const std::string& name, const std::string& gpus, const std::string& more = "") {
   return "apiVersion: v1\nkind: Pod\nmetadata:\n  name: " + name + "\nspec:\n" + more +

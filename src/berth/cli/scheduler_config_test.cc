@@ -10,12 +10,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "berth/cli/app.h"
+#include "berth/testing/berth_run.h"
 #include "berth/testing/golden_text.h"
+#include "berth/testing/temp_files.h"
 
 namespace berth::cli {
 namespace {
 
+using test::berth_run;
+using test::Outcome;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -23,36 +26,8 @@ using ::testing::StartsWith;
 namespace fs = std::filesystem;
 namespace json = boost::json;
 
-struct Outcome {
-  int code = 0;
-  std::string out;
-  std::string err;
-};
-
-Outcome berth_run(std::vector<std::string> words) {
-  std::ostringstream out;
-  std::ostringstream err;
-  Terminal terminal{.out = {.to = &out}, .err = {.to = &err}};
-  words.insert(words.begin(), "run");
-  const int code =
-      run_program(words, terminal, [](const char*) { return std::optional<std::string>(); });
-  return {code, out.str(), err.str()};
-}
-
-class SchedulerConfigFlag : public ::testing::Test {
+class SchedulerConfigFlag : public test::TempFiles {
  protected:
-  void SetUp() override {
-    const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
-    root_ = fs::path(::testing::TempDir()) / ("berth-profiles-" + std::string(info->name()));
-    fs::remove_all(root_);
-    fs::create_directories(root_);
-  }
-  void TearDown() override { fs::remove_all(root_); }
-  std::string write(const std::string& name, const std::string& text) {
-    const fs::path path = root_ / name;
-    std::ofstream(path, std::ios::binary) << text;
-    return path.string();
-  }
   std::string config(const std::string& body) {
     return write("scheduler.yaml", "apiVersion: kubescheduler.config.k8s.io/v1\n"
                                    "kind: KubeSchedulerConfiguration\n" +
@@ -68,9 +43,6 @@ class SchedulerConfigFlag : public ::testing::Test {
     }
     return write(prefix + ".yaml", text);
   }
-
- private:
-  fs::path root_;
 };
 
 /// Nodes of the pods whose names start so.

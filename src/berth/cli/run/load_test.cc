@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "berth/api/json.h"
+#include "berth/testing/temp_files.h"
 
 namespace berth::cli {
 namespace {
@@ -15,28 +16,12 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 namespace fs = std::filesystem;
 
-class LoadTest : public ::testing::Test {
+class LoadTest : public test::TempFiles {
  protected:
-  void SetUp() override {
-    const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
-    root_ = fs::path(::testing::TempDir()) / ("berth-load-" + std::string(info->name()));
-    fs::remove_all(root_);
-    fs::create_directories(root_);
-  }
-  void TearDown() override { fs::remove_all(root_); }
-
-  std::string write(const std::string& name, const std::string& text) {
-    const fs::path path = root_ / name;
-    std::ofstream(path, std::ios::binary) << text;
-    return path.string();
-  }
   Load load(const std::string& text, RunOptions options = {}) {
     options.files = {write("in.yaml", text)};
     return load_run(options);
   }
-
- private:
-  fs::path root_;
 };
 
 std::vector<std::string> names(const Load& load) {
