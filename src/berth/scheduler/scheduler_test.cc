@@ -17,6 +17,7 @@
 #include "berth/model/storage.h"
 #include "berth/testing/builders.h"
 #include "berth/testing/control_plane.h"
+#include "berth/testing/passing_client.h"
 
 namespace berth::scheduler {
 namespace {
@@ -48,9 +49,9 @@ Fate late(std::int64_t ms) {
 
 /// Bindings, patches of pods and of volumes and claims, and removals meet the fates queued for
 /// them; all else passes.
-class ScriptedClient final : public client::Client {
+class ScriptedClient final : public test::PassingClient {
  public:
-  ScriptedClient(client::Client& inner, Loop& loop) : inner_(inner), loop_(loop) {}
+  ScriptedClient(client::Client& inner, Loop& loop) : PassingClient(inner), loop_(loop) {}
 
   std::deque<Fate> bindings;
   std::deque<Fate> patches;
@@ -58,20 +59,6 @@ class ScriptedClient final : public client::Client {
   std::deque<Fate> removals;
   int bindings_sent = 0;
 
-  void get(const client::GroupKind& kind, const api::Key& key,
-           client::Done<api::Object> done) override {
-    inner_.get(kind, key, std::move(done));
-  }
-  void list(const client::ListOptions& what, client::Done<client::ObjectList> done) override {
-    inner_.list(what, std::move(done));
-  }
-  void create(api::Object object, client::Done<api::Object> done) override {
-    inner_.create(std::move(object), std::move(done));
-  }
-  void update(api::Object object, client::Subresource subresource,
-              client::Done<api::Object> done) override {
-    inner_.update(std::move(object), subresource, std::move(done));
-  }
   void patch(const client::GroupKind& kind, const api::Key& key, json::value merge_patch,
              client::Subresource subresource, client::Done<api::Object> done) override {
     const bool of_volumes = kind == client::kVolumes || kind == client::kVolumeClaims;
@@ -93,14 +80,6 @@ class ScriptedClient final : public client::Client {
     meet(&bindings, std::move(done), [=, this](client::Done<api::Object> answered) {
       inner_.bind(binding, std::move(answered));
     });
-  }
-  std::unique_ptr<client::Watch>
-  watch(const client::WatchOptions& options,
-        std::function<void(Result<client::WatchEvent>)> on_event) override {
-    return inner_.watch(options, std::move(on_event));
-  }
-  std::unique_ptr<client::StandingLease> hold_lease(const client::LeaseSpec& lease) override {
-    return inner_.hold_lease(lease);
   }
 
  private:
@@ -124,7 +103,6 @@ class ScriptedClient final : public client::Client {
     }
   }
 
-  client::Client& inner_;
   Loop& loop_;
 };
 

@@ -16,7 +16,7 @@ inline auto seeds(std::uint64_t usually) {
     return given == nullptr ? otherwise : std::strtoull(given, nullptr, 10);
   };
   const std::uint64_t first = number("BERTH_FIRST_SEED", 0);
-  return testing::Range(first, first + number("BERTH_SEEDS", usually));
+  return ::testing::Range(first, first + number("BERTH_SEEDS", usually));
 }
 
 } // namespace berth::test
