@@ -34,6 +34,29 @@ std::vector<HostPort> host_ports_of(const model::PodSpec& spec) {
   return ports;
 }
 
+std::shared_ptr<const PodShare> share_of(const model::Pod& pod,
+                                         const model::ResourceList& requests) {
+  auto share = model::gpu_share_of(pod, requests);
+  if (share && share->gpus == 0) {
+    return nullptr;
+  }
+  return std::make_shared<PodShare>(
+      share ? PodShare{.wish = *std::move(share), .fault = {}}
+            : PodShare{.wish = {}, .fault = std::move(share.error().message)});
+}
+
+hardware::GpuMask mask_of(const std::vector<int>& indices) {
+  hardware::GpuMask mask = 0;
+  for (const int index : indices) {
+    mask |= hardware::GpuMask{1} << index;
+  }
+  return mask;
+}
+
+hardware::GpuMask lowest_gpus(std::size_t count) {
+  return static_cast<hardware::GpuMask>((std::uint64_t{1} << count) - 1);
+}
+
 hardware::GpuMask gpu_annotation(const api::Labels& annotations, std::string_view key) {
   const auto it = annotations.find(key);
   return it == annotations.end() ? 0 : hardware::parse_gpu_indices(it->second).value_or(0);
@@ -46,7 +69,8 @@ PodPtr ClusterState::describe(std::shared_ptr<const model::Pod> pod) {
   const auto& spec = pod->spec;
   info->uid = pod->meta.uid.empty() ? pod->key().to_string() : pod->meta.uid;
   info->priority = pod->priority();
-  for (const auto& [name, quantity] : model::effective_requests(spec)) {
+  const model::ResourceList requests = model::effective_requests(spec);
+  for (const auto& [name, quantity] : requests) {
     const std::int64_t amount = amount_of(name, quantity);
     if (amount > 0 && is_counted_resource(name)) {
       info->requests.emplace_back(resources_.intern(name), amount);
@@ -61,7 +85,10 @@ PodPtr ClusterState::describe(std::shared_ptr<const model::Pod> pod) {
     info->nonzero_memory = it->second.value();
   }
   info->gpus = info->request(kGpu);
-  info->bound_gpus = gpu_annotation(pod->meta.annotations, model::kGpuIndicesAnnotation);
+  info->share = share_of(*pod, requests);
+  info->bound_gpus = info->share != nullptr
+                         ? mask_of(info->share->wish.indices)
+                         : gpu_annotation(pod->meta.annotations, model::kGpuIndicesAnnotation);
   info->host_ports = host_ports_of(spec);
   for (const auto* containers : {&spec.init_containers, &spec.containers}) {
     for (const auto& container : *containers) {
@@ -141,6 +168,8 @@ void ClusterState::apply_node(NodeInfo& info, std::shared_ptr<const model::Node>
   info.platform = nullptr;
   info.gpus.all = 0;
   info.gpus.unhealthy = 0;
+  const GpuParts parts_before = info.parts;
+  info.parts = {};
   info.node = std::move(node);
   if (info.node) {
     for (const auto& [name, quantity] : info.node->allocatable) {
@@ -157,16 +186,26 @@ void ClusterState::apply_node(NodeInfo& info, std::shared_ptr<const model::Node>
     }
     info.platform = hardware::Catalogue::builtin().of_node(*info.node);
     if (info.platform != nullptr) {
-      info.gpus.all =
-          static_cast<hardware::GpuMask>((std::uint64_t{1} << info.platform->gpus.size()) - 1);
+      info.gpus.all = lowest_gpus(info.platform->gpus.size());
     }
+    const model::ShareableGpus shareable = model::shareable_gpus(*info.node);
+    info.parts = {.all = info.gpus.all != 0 ? info.gpus.all
+                                            : lowest_gpus(static_cast<std::size_t>(shareable.gpus)),
+                  .memory = shareable.memory,
+                  .memory_unit = shareable.memory_unit,
+                  .model = gpu_models_.intern(shareable.model)};
     info.gpus.unhealthy =
         gpu_annotation(info.node->meta.annotations, model::kUnhealthyGpusAnnotation) &
-        info.gpus.all;
+        (info.gpus.all | info.parts.all);
   }
   image_version_ += info.images == images_before ? 0 : 1;
+  if (info.parts.model != parts_before.model || info.parts.all != parts_before.all) {
+    count_supply(parts_before, -1);
+    count_supply(info.parts, 1);
+  }
   // Which GPUs are known may have changed: hold again, in order of arrival.
   info.gpus.held = 0;
+  info.gpus.shared = 0;
   info.gpus.unplaced = 0;
   info.gpus.holder.fill(PodSlot());
   for (const PodSlot slot : info.pods) {
@@ -260,30 +299,6 @@ void ClusterState::account(NodeInfo& node, const PodInfo& pod, std::int64_t sign
     count_membership(with_anti_affinity_, node.id, node.pods_with_required_anti_affinity, sign);
   }
   touch(node);
-}
-
-void ClusterState::take_gpus(NodeInfo& node, PodSlot slot) {
-  const PlacedPod& placed = pods_[slot.index()];
-  hardware::GpuMask known = placed.gpus & node.gpus.all & ~node.gpus.held;
-  node.gpus.held |= known;
-  for (hardware::GpuMask rest = known; rest != 0; rest &= rest - 1) {
-    node.gpus.holder[static_cast<std::size_t>(__builtin_ctz(rest))] = slot;
-  }
-  node.gpus.unplaced += std::max<std::int64_t>(0, placed.pod->gpus - __builtin_popcount(known));
-}
-
-void ClusterState::release_gpus(NodeInfo& node, PodSlot slot) {
-  const PlacedPod& placed = pods_[slot.index()];
-  int known = 0;
-  for (hardware::GpuMask rest = placed.gpus & node.gpus.held; rest != 0; rest &= rest - 1) {
-    const auto index = static_cast<std::size_t>(__builtin_ctz(rest));
-    if (node.gpus.holder[index] == slot) {
-      node.gpus.holder[index] = PodSlot();
-      node.gpus.held &= ~(hardware::GpuMask{1} << index);
-      ++known;
-    }
-  }
-  node.gpus.unplaced -= std::max<std::int64_t>(0, placed.pod->gpus - known);
 }
 
 PodSlot ClusterState::place(PlacedPod placed, std::size_t position) {

@@ -62,8 +62,8 @@ class ClusterState {
   void assume(const PodPtr& pod, NodeId node, hardware::GpuMask gpus = 0);
   /// Takes an assumed pod back. Ignored if it is unknown or already confirmed.
   void forget(std::string_view uid);
-  /// Says which GPUs a placed pod holds. Precondition: placed; the indices are not held by another
-  /// pod.
+  /// Says which GPUs a placed pod holds, whole or (PodInfo::share) in part. Precondition: placed;
+  /// the GPUs have that much left.
   void hold_gpus(std::string_view uid, hardware::GpuMask gpus);
   /// Counts what was decided for a placed pod's claims as written, until the pod loses its node or
   /// is seen bound. Precondition: placed.
@@ -119,6 +119,12 @@ class ClusterState {
   /// Nodes that hold pods with (anti-)affinity terms, by id.
   std::span<const NodeId> nodes_with_affinity() const { return with_affinity_; }
   std::span<const NodeId> nodes_with_required_anti_affinity() const { return with_anti_affinity_; }
+  /// Names of GPU models that nodes have, or had.
+  const Interner<GpuModelId>& gpu_models() const { return gpu_models_; }
+  /// GPUs that nodes have to share, by model.
+  std::span<const std::int64_t> gpu_supply() const { return gpu_supply_; }
+  /// Grows when that changes.
+  std::uint64_t gpu_supply_version() const { return gpu_supply_version_; }
   /// An image some node has: its size as first reported and on how many nodes it is.
   struct Image {
     ImageId id;
@@ -146,6 +152,9 @@ class ClusterState {
   void account(NodeInfo& node, const PodInfo& pod, std::int64_t sign);
   void take_gpus(NodeInfo& node, PodSlot slot);
   void release_gpus(NodeInfo& node, PodSlot slot);
+  void count_supply(const GpuParts& parts, std::int64_t sign);
+  void take_parts(NodeInfo& node, PlacedPod& placed);
+  void give_back_parts(NodeInfo& node, PlacedPod& placed);
   void apply_node(NodeInfo& info, std::shared_ptr<const model::Node> node);
   void touch(NodeInfo& info);
   void undo(const Undo::Change& change);
@@ -167,6 +176,9 @@ class ClusterState {
   std::vector<NodeId> with_anti_affinity_;
   Interner<ImageId> image_names_;
   std::vector<Image> images_; // by ImageId
+  Interner<GpuModelId> gpu_models_;
+  std::vector<std::int64_t> gpu_supply_; // by GpuModelId
+  std::uint64_t gpu_supply_version_ = 0;
   std::size_t assumed_ = 0;
   std::uint64_t generation_ = 0;
   std::uint64_t version_ = 0;

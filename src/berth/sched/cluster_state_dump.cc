@@ -39,6 +39,12 @@ std::string ClusterState::dump_node(NodeId id) const {
       fmt::format_to(to, "{}:{} ", i, placed(info.gpus.holder[i]).pod->uid);
     }
   }
+  fmt::format_to(to, " parts={:x},{:x},{}", info.parts.all, info.gpus.shared, info.parts.unplaced);
+  for (std::size_t i = 0; i < kMaxGpus; ++i) {
+    if ((info.gpus.shared >> i & 1) != 0) {
+      fmt::format_to(to, " {}:{}m,{}", i, info.parts.milli[i], info.parts.memory_taken[i]);
+    }
+  }
   for (const auto& port : info.used_ports) {
     fmt::format_to(to, " port={}/{}/{}", port.ip, port.protocol, port.port);
   }

@@ -330,8 +330,10 @@ Decision place_on(Framework& framework, ClusterState& state, const PodPtr& pod,
   if (status.ok()) {
     if (reservation.gpus != 0) {
       state.hold_gpus(pod->uid, reservation.gpus);
-      reservation.annotations.insert_or_assign(std::string(model::kGpuIndicesAnnotation),
-                                               hardware::format_gpu_indices(reservation.gpus));
+      if (pod->share == nullptr) {
+        reservation.annotations.insert_or_assign(std::string(model::kGpuIndicesAnnotation),
+                                                 hardware::format_gpu_indices(reservation.gpus));
+      }
     }
     if (!reservation.volumes.empty()) {
       state.assume_volumes(pod->uid, reservation.volumes);

@@ -23,6 +23,8 @@ using ResourceId = Id<struct ResourceTag>;
 using ShapeId = Id<struct ShapeTag>;
 /// Interned by (normalised) image reference.
 using ImageId = Id<struct ImageTag>;
+/// Interned by GPU model, as nodes name theirs.
+using GpuModelId = Id<struct GpuModelTag>;
 
 inline constexpr ResourceId kCpu{0};
 inline constexpr ResourceId kMemory{1};

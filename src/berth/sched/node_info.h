@@ -17,17 +17,32 @@ namespace berth::sched {
 
 inline constexpr int kMaxGpus = 32; ///< bits of a GpuMask
 
+/// GPUs of a node that pods may take parts of, and what is taken (gpu_parts.h says what is left).
+struct GpuParts {
+  hardware::GpuMask all = 0;    ///< the lowest indices
+  std::int64_t unplaced = 0;    ///< pods that hold parts of GPUs nobody knows
+  std::int64_t memory = 0;      ///< bytes of each GPU; 0: unknown
+  std::int64_t memory_unit = 0; ///< bytes of an aliyun.com/gpu-mem; 0: none
+  GpuModelId model;
+  std::array<std::int16_t, kMaxGpus> milli{};        ///< taken of each
+  std::array<std::int64_t, kMaxGpus> memory_taken{}; ///< bytes
+
+  bool operator==(const GpuParts&) const = default;
+};
+
 /// GPUs of a node one by one. `all` is empty where indices are unknown; GPUs are then counted by
 /// NodeResourcesFit alone.
 struct NodeGpus {
   hardware::GpuMask all = 0;
   hardware::GpuMask unhealthy = 0;        ///< annotation berth.dev/unhealthy-gpus
-  hardware::GpuMask held = 0;             ///< indices some pod holds
+  hardware::GpuMask held = 0;             ///< indices some pod holds whole
+  hardware::GpuMask shared = 0;           ///< indices some pods hold parts of
   std::int64_t unplaced = 0;              ///< GPUs held by pods whose indices are not known
   std::array<PodSlot, kMaxGpus> holder{}; ///< valid where the bit of `held` is set
 
-  /// Neither held nor unhealthy. With unplaced > 0 some of them are taken too, which is not known.
-  hardware::GpuMask free() const { return all & ~held & ~unhealthy; }
+  /// Neither held, shared nor unhealthy. With unplaced > 0 some of them are taken too, which is not
+  /// known.
+  hardware::GpuMask free() const { return all & ~held & ~shared & ~unhealthy; }
   bool operator==(const NodeGpus&) const = default;
 };
 
@@ -53,6 +68,7 @@ struct NodeInfo {
   std::uint64_t generation = 0; ///< of the last change; grows over all nodes
   std::uint64_t arrival = 0;    ///< orders nodes as ClusterState::nodes() does
   NodeGpus gpus;
+  GpuParts parts;
 
   const std::string& name() const { return node->meta.name; }
   const api::Labels& labels() const { return node->meta.labels; }

@@ -29,6 +29,18 @@ bool same_terms(const model::PodSpec& a, const model::PodSpec& b) {
          a.topology_spread_constraints == b.topology_spread_constraints;
 }
 
+/// Where the pod holds its parts is not part of its shape.
+bool same_share(const PodInfo& a, const PodInfo& b) {
+  if (a.share == nullptr || b.share == nullptr) {
+    return a.share == b.share;
+  }
+  const model::GpuShare& x = a.share->wish;
+  const model::GpuShare& y = b.share->wish;
+  return x.gpus == y.gpus && x.milli == y.milli && x.memory == y.memory &&
+         x.memory_units == y.memory_units && x.models == y.models &&
+         a.share->fault == b.share->fault;
+}
+
 /// A claim made for one pod must be that pod's own.
 bool has_ephemeral(const model::PodSpec& spec) {
   return std::ranges::any_of(spec.volumes, &model::PodVolume::ephemeral);
@@ -41,10 +53,10 @@ bool same_shape(const PodInfo& a, const PodInfo& b) {
   const model::PodSpec& y = b.pod->spec;
   return a.priority == b.priority && a.requests == b.requests && a.nonzero_cpu == b.nonzero_cpu &&
          a.nonzero_memory == b.nonzero_memory && a.host_ports == b.host_ports &&
-         a.images == b.images && a.image_containers == b.image_containers && a.ns() == b.ns() &&
-         x.scheduler_name == y.scheduler_name && x.preemption_policy == y.preemption_policy &&
-         x.scheduling_gates == y.scheduling_gates && same_terms(x, y) && x.volumes == y.volumes &&
-         (!has_ephemeral(x) || a.uid == b.uid) &&
+         a.images == b.images && same_share(a, b) && a.image_containers == b.image_containers &&
+         a.ns() == b.ns() && x.scheduler_name == y.scheduler_name &&
+         x.preemption_policy == y.preemption_policy && x.scheduling_gates == y.scheduling_gates &&
+         same_terms(x, y) && x.volumes == y.volumes && (!has_ephemeral(x) || a.uid == b.uid) &&
          (!reads_own_labels(x) || a.pod->meta.labels == b.pod->meta.labels);
 }
 
@@ -65,6 +77,11 @@ std::size_t shape_hash(const PodInfo& pod) {
   }
   for (const auto& image : pod.images) {
     hash.add(image);
+  }
+  if (pod.share != nullptr) {
+    hash.add(pod.share->wish.gpus);
+    hash.add(pod.share->wish.milli);
+    hash.add(pod.share->wish.memory);
   }
   hash.add(spec.tolerations.size());
   for (const auto& volume : spec.volumes) {

@@ -17,6 +17,7 @@ struct PlacedPod {
   NodeId node;
   hardware::GpuMask gpus = 0; ///< indices held; 0 where unknown or none
   bool assumed = false;       ///< decided here, not yet seen bound
+  bool parts_known = false;   ///< it is known of which GPUs the pod holds parts: `gpus`
 
   bool operator==(const PlacedPod&) const = default;
 };

@@ -2,9 +2,16 @@
 #include "berth/base/assert.h"
 #include "berth/sched/framework.h"
 #include "berth/sched/plugins/balanced_allocation.h"
+#include "berth/sched/plugins/best_fit.h"
+#include "berth/sched/plugins/bid_price.h"
 #include "berth/sched/plugins/default_binder.h"
 #include "berth/sched/plugins/default_preemption.h"
+#include "berth/sched/plugins/dot_product.h"
 #include "berth/sched/plugins/dynamic_resources.h"
+#include "berth/sched/plugins/fgd.h"
+#include "berth/sched/plugins/gpu_clustering.h"
+#include "berth/sched/plugins/gpu_packing.h"
+#include "berth/sched/plugins/gpu_share.h"
 #include "berth/sched/plugins/gpu_topology.h"
 #include "berth/sched/plugins/image_locality.h"
 #include "berth/sched/plugins/inter_pod_affinity.h"
@@ -16,6 +23,7 @@
 #include "berth/sched/plugins/node_volume_limits.h"
 #include "berth/sched/plugins/pod_topology_spread.h"
 #include "berth/sched/plugins/priority_sort.h"
+#include "berth/sched/plugins/random_score.h"
 #include "berth/sched/plugins/scheduling_gates.h"
 #include "berth/sched/plugins/taint_toleration.h"
 #include "berth/sched/plugins/volume_binding.h"
@@ -92,6 +100,14 @@ Registry builtin_plugins() {
   add(kInterPodAffinity, with_args(&parse_inter_pod_affinity_args, &make_inter_pod_affinity));
   add(kDynamicResources, with_checked_args(&parse_dynamic_resources_args, &make_dynamic_resources));
   add(kGpuTopology, with_args(&parse_gpu_topology_args, &make_gpu_topology));
+  add(kGpuShare, with_args(&parse_gpu_share_args, &make_gpu_share));
+  add(kRandomScore, with_args(&parse_random_score_args, &make_random_score));
+  add(kBestFit, plain(&make_best_fit));
+  add(kDotProduct, plain(&make_dot_product));
+  add(kGpuPacking, plain(&make_gpu_packing));
+  add(kGpuClustering, plain(&make_gpu_clustering));
+  add(kBidPrice, with_args(&parse_bid_price_args, &make_bid_price));
+  add(kFgd, with_args(&parse_fgd_args, &make_fgd));
   add(kDefaultPreemption, with_args(&parse_default_preemption_args, &make_default_preemption));
   add(kBalancedAllocation, &balanced_allocation);
   add(kImageLocality, plain(&make_image_locality));

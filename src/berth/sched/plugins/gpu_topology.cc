@@ -62,7 +62,10 @@ class GpuTopologyRun final : public Run {
 
   Verdict filter(NodeId id) const override {
     const NodeGpus& gpus = state_->node(id).gpus;
-    if (gpus.all == 0 || pod_->gpus <= open_gpu_count(gpus)) {
+    if (gpus.all == 0) {
+      return filter_uncounted(state_->node(id));
+    }
+    if (pod_->gpus <= open_gpu_count(gpus)) {
       return Verdict::feasible();
     }
     return pod_->gpus > std::popcount(gpus.all & ~gpus.unhealthy) ? Verdict::unresolvable(kMissing)
@@ -110,6 +113,14 @@ class GpuTopologyRun final : public Run {
   }
 
  private:
+  /// Indices are unknown: NodeResourcesFit counts, but not GPUs that pods hold parts of.
+  Verdict filter_uncounted(const NodeInfo& node) const {
+    const std::int64_t open =
+        std::popcount(node.parts.all & ~node.gpus.shared) - node.gpus.unplaced;
+    return node.gpus.shared == 0 || pod_->gpus <= open ? Verdict::feasible()
+                                                       : Verdict::unschedulable(kTaken);
+  }
+
   std::optional<GpuMask> choose(const Platform& platform, GpuMask open) const {
     const bool possible = pod_->gpus <= std::ssize(platform.gpus);
     return possible ? hardware::choose_gpus(platform, open, static_cast<int>(pod_->gpus), policy_)

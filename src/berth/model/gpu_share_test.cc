@@ -1,0 +1,110 @@
+#include "berth/model/gpu_share.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "berth/model/requests.h"
+#include "berth/testing/builders.h"
+
+namespace berth::model {
+namespace {
+
+using test::node;
+using test::pod;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr std::int64_t kGiB = std::int64_t{1} << 30;
+
+Result<GpuShare> share_of(const test::PodBuilder& builder) {
+  const auto object = builder.build();
+  return gpu_share_of(*object, effective_requests(object->spec));
+}
+
+test::PodBuilder asking(std::string_view key, std::string_view value) {
+  auto builder = pod("p").cpu("1");
+  builder.annotation(key, value);
+  return builder;
+}
+
+TEST(GpuShare, ReadsAnnotations) {
+  auto builder = asking(kGpuMilli, "500");
+  builder.annotation(kGpuCount, "2").annotation(kGpuCardModel, "T4|V100M16|");
+  builder.annotation(kGpuIndex, "3-1").annotation(kGpuMem, "4Gi");
+  const auto share = share_of(builder);
+  ASSERT_TRUE(share) << to_string(share.error());
+  EXPECT_EQ(share->gpus, 2);
+  EXPECT_EQ(share->milli, 500);
+  EXPECT_EQ(share->memory, 4 * kGiB);
+  EXPECT_THAT(share->models, ElementsAre("T4", "V100M16"));
+  EXPECT_THAT(share->indices, ElementsAre(1, 3));
+}
+
+TEST(GpuShare, OneGpuUnlessMoreAreAskedFor) {
+  EXPECT_EQ(share_of(asking(kGpuMilli, "1000"))->gpus, 1);
+  EXPECT_EQ(share_of(asking(kGpuMem, "2Gi"))->gpus, 1);
+  EXPECT_EQ(share_of(pod("p").extended(kAliyunGpuMem, "3"))->memory_units, 3);
+}
+
+TEST(GpuShare, NothingAskedIsNoShare) {
+  EXPECT_EQ(*share_of(pod("p").gpus(4)), GpuShare());
+  EXPECT_EQ(*share_of(asking(kGpuMilli, "0")), GpuShare());
+  EXPECT_EQ(*share_of(asking(kGpuCount, "2")), GpuShare()) << "two GPUs, but nothing of them";
+}
+
+TEST(GpuShare, RefusesWhatCannotBeMeant) {
+  struct Case {
+    test::PodBuilder pod;
+    std::string_view says;
+  };
+  const Case cases[] = {
+      {asking(kGpuMilli, "half"),
+       R"(annotation alibabacloud.com/gpu-milli must be a whole number from 0 to 1000, but is "half")"},
+      {asking(kGpuMilli, "1001"), "from 0 to 1000"},
+      {asking(kGpuMilli, "-1"), "from 0 to 1000"},
+      {asking(kGpuMem, "lots"), R"(an amount of memory such as 4Gi, but is "lots")"},
+      {asking(kGpuMilli, "500").annotation(kGpuCount, "33"), "from 0 to 32"},
+      {asking(kGpuMilli, "500").gpus(1), "ask for one of the two"},
+  };
+  for (const auto& [builder, says] : cases) {
+    const auto share = share_of(builder);
+    ASSERT_FALSE(share) << says;
+    EXPECT_THAT(share.error().message, HasSubstr(std::string(says)));
+  }
+}
+
+TEST(GpuShare, IndicesThatMakeNoSenseAreUnknown) {
+  for (const std::string_view text : {"a", "0-0", "99", "0,1"}) {
+    EXPECT_THAT(share_of(asking(kGpuMilli, "100").annotation(kGpuIndex, text))->indices, IsEmpty())
+        << text;
+  }
+}
+
+TEST(ShareableGpus, FromResourcesAndLabels) {
+  auto alibaba = node("n").resource(kGpuCount, "2").resource(kGpuMem, "32Gi");
+  alibaba.label(kGpuCardModel, "V100");
+  EXPECT_EQ(shareable_gpus(*alibaba.build()),
+            (ShareableGpus{.gpus = 2, .memory = 16 * kGiB, .memory_unit = 0, .model = "V100"}));
+
+  auto nvidia = node("n").gpus(8);
+  nvidia.label("nvidia.com/gpu.product", "NVIDIA-L40S").label("nvidia.com/gpu.memory", "46068");
+  const ShareableGpus l40s = shareable_gpus(*nvidia.build());
+  EXPECT_EQ(l40s.gpus, 8);
+  EXPECT_EQ(l40s.memory, std::int64_t{46068} << 20);
+  EXPECT_EQ(l40s.model, "NVIDIA-L40S");
+
+  EXPECT_EQ(shareable_gpus(*node("n").build()), ShareableGpus());
+  EXPECT_EQ(shareable_gpus(*node("n").gpus(64).build()), ShareableGpus()) << "more than a mask";
+}
+
+TEST(ShareableGpus, AliyunMemoryIsInGibibytesOrMebibytes) {
+  const auto gib = node("n").resource(kAliyunGpuCount, "2").resource(kAliyunGpuMem, "30");
+  EXPECT_EQ(shareable_gpus(*gib.build()).memory, 15 * kGiB);
+  EXPECT_EQ(shareable_gpus(*gib.build()).memory_unit, kGiB);
+  const auto mib = node("n").resource(kAliyunGpuCount, "2").resource(kAliyunGpuMem, "32552");
+  EXPECT_EQ(shareable_gpus(*mib.build()).memory, std::int64_t{16276} << 20);
+}
+
+} // namespace
+} // namespace berth::model
