@@ -114,20 +114,35 @@ FragmentMeter::FragmentMeter(const TargetWorkload& target, std::string_view mode
 }
 
 std::int64_t FragmentMeter::fragment(const IdleNode& node) const {
-  const std::int64_t idle = total(node.milli);
+  constexpr std::size_t kMost = 32;
+  std::array<std::int32_t, kMost> left;
+  const std::size_t count = std::min(node.milli.size(), kMost);
+  std::int64_t idle = 0;
+  for (std::size_t i = 0; i < count; ++i) { // sorted by insertion: a few GPUs, most of them equal
+    std::size_t at = i;
+    for (; at > 0 && left[at - 1] > node.milli[i]; --at) {
+      left[at] = left[at - 1];
+    }
+    left[at] = node.milli[i];
+    idle += node.milli[i];
+  }
   std::int64_t sum = never_ * idle;
-  for (const Group& group : groups_) {
-    const Openings open = openings(node.milli, group.milli);
+  std::size_t too_full = 0; // GPUs, and what is left of them
+  std::int64_t shards = 0;
+  for (const Group& group : groups_) { // by milli, ascending
+    while (too_full < count && left[too_full] < group.milli) {
+      shards += left[too_full++];
+    }
     std::int64_t hosted = 0;
-    if (open.gpus >= group.gpus) {
-      for (const auto& [cpu, count] : group.up_to_cpu) {
+    if (count - too_full >= static_cast<std::size_t>(group.gpus)) {
+      for (const auto& [cpu, pods] : group.up_to_cpu) {
         if (cpu > node.cpu) {
           break;
         }
-        hosted = count;
+        hosted = pods;
       }
     }
-    sum += hosted * open.shards + (group.count - hosted) * idle;
+    sum += hosted * shards + (group.count - hosted) * idle;
   }
   return sum;
 }

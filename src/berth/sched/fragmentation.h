@@ -53,8 +53,8 @@ class FragmentMeter {
   FragmentMeter(const TargetWorkload& target, std::string_view model);
 
   /// Milli of GPUs that a pod drawn from the target could not use, times weight(): all of it for a
-  /// pod that needs no GPU or does not fit, else what is left of GPUs too full for it. O(kinds of
-  /// request x GPUs).
+  /// pod that needs no GPU or does not fit, else what is left of GPUs too full for it. O(GPUs +
+  /// kinds of pods). Precondition: at most 32 GPUs.
   std::int64_t fragment(const IdleNode& node) const;
   /// The number of typical pods.
   std::int64_t weight() const { return weight_; }

@@ -18,7 +18,9 @@ void clear(GpuRoom& room, hardware::GpuMask gpus) {
   for (std::size_t i = 0; i < room.count; ++i) {
     if ((gpus & bit(i)) != 0) {
       room.milli[i] = 0;
-      room.memory[i] = 0;
+      if (room.has_memory) {
+        room.memory[i] = 0;
+      }
     }
   }
 }
@@ -66,12 +68,18 @@ std::int64_t GpuRoom::total_milli() const {
 }
 
 GpuRoom gpu_room(const ClusterState& state, const NodeInfo& node, std::string_view except_uid) {
-  GpuRoom room{.count = static_cast<std::size_t>(std::bit_width(node.parts.all))};
+  GpuRoom room;
+  room.count = static_cast<std::size_t>(std::bit_width(node.parts.all));
+  room.has_memory = node.parts.memory > 0;
   for (std::size_t i = 0; i < room.count; ++i) {
     room.milli[i] = static_cast<std::int32_t>(kWholeGpuMilli) - node.parts.milli[i];
-    room.memory[i] = std::max<std::int64_t>(0, node.parts.memory - node.parts.memory_taken[i]);
+    if (room.has_memory) {
+      room.memory[i] = std::max<std::int64_t>(0, node.parts.memory - node.parts.memory_taken[i]);
+    }
   }
-  clear(room, node.gpus.unhealthy | gone_whole(state, node, except_uid));
+  if (const auto gone = node.gpus.unhealthy | gone_whole(state, node, except_uid); gone != 0) {
+    clear(room, gone);
+  }
   if (node.parts.unplaced > 0) {
     presume(room, state, node, except_uid);
   }
@@ -91,8 +99,8 @@ hardware::GpuMask gpus_with_room(const GpuRoom& room, const GpuParts& parts,
   hardware::GpuMask open = 0;
   for (std::size_t i = 0; i < room.count; ++i) {
     // A share of memory alone still needs a GPU that is there.
-    const bool there = room.milli[i] > 0 || (share.milli == 0 && room.memory[i] > 0);
-    if (there && room.milli[i] >= share.milli && (memory == 0 || room.memory[i] >= memory)) {
+    const bool there = room.milli[i] > 0 || (share.milli == 0 && room.memory_of(i) > 0);
+    if (there && room.milli[i] >= share.milli && (memory == 0 || room.memory_of(i) >= memory)) {
       open |= bit(i);
     }
   }
@@ -105,7 +113,9 @@ void take(GpuRoom& room, const GpuParts& parts, const model::GpuShare& share,
   for (std::size_t i = 0; i < room.count; ++i) {
     if ((gpus & bit(i)) != 0) {
       room.milli[i] -= share.milli;
-      room.memory[i] -= memory;
+      if (room.has_memory) {
+        room.memory[i] -= memory;
+      }
     }
   }
 }
@@ -117,7 +127,7 @@ hardware::GpuMask choose_parts(const GpuRoom& room, const model::GpuShare& share
   for (int n = 0; n < share.gpus; ++n) {
     std::size_t best = kMaxGpus;
     const auto left = [&](std::size_t i) {
-      return std::tuple(sign * room.milli[i], sign * room.memory[i]);
+      return std::tuple(sign * room.milli[i], sign * room.memory_of(i));
     };
     for (std::size_t i = 0; i < room.count; ++i) {
       if ((open & ~chosen & bit(i)) != 0 && (best == kMaxGpus || left(i) < left(best))) {

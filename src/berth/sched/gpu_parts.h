@@ -11,11 +11,16 @@ namespace berth::sched {
 
 inline constexpr std::int64_t kWholeGpuMilli = 1000;
 
-/// By GPU index, of the first `count` GPUs.
+/// By GPU index, of the first `count` GPUs; what is behind them is not set, since this is made for
+/// every node that is looked at.
 struct GpuRoom {
   std::size_t count = 0;
-  std::array<std::int32_t, kMaxGpus> milli{};  ///< 0..1000; 0 where held whole or unhealthy
-  std::array<std::int64_t, kMaxGpus> memory{}; ///< bytes; 0 where unknown
+  bool has_memory = false;                   ///< else the memory of the GPUs is unknown
+  std::array<std::int32_t, kMaxGpus> milli;  ///< 0..1000; 0 where held whole or unhealthy
+  std::array<std::int64_t, kMaxGpus> memory; ///< bytes; 0 there too. Set if has_memory
+
+  GpuRoom() {} // NOLINT(modernize-use-equals-default): the arrays stay unset
+  std::int64_t memory_of(std::size_t gpu) const { return has_memory ? memory[gpu] : 0; }
 
   std::int64_t total_milli() const;
 };

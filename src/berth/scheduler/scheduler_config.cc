@@ -13,7 +13,14 @@ Result<sched::SchedulerConfig> read_config(std::string_view text, std::string_vi
       .registry = sched::builtin_plugins(),
       .defaults = [policy = std::string(gpu_policy)](
                       sched::KubernetesVersion version) { return berth_profile(policy, version); },
-      .other_names = {{std::string(gang::kCoscheduling), std::string(gang::kGangPlugin)}}};
+      .other_names = {{std::string(gang::kCoscheduling), std::string(gang::kGangPlugin)},
+                      {"Open-Gpu-Share", "GpuShare"},
+                      {"RandomScore", "Random"},
+                      {"BestFitScore", "BestFit"},
+                      {"DotProductScore", "DotProduct"},
+                      {"GpuPackingScore", "GpuPacking"},
+                      {"GpuClusteringScore", "GpuClustering"},
+                      {"FGDScore", "FGD"}}};
   BERTH_CHECK(context.registry.add(gang::kGangPlugin,
                                    gang::gang_plugin(std::make_shared<const gang::Groups>())));
   return sched::read_scheduler_config(text, file, context);

@@ -1,5 +1,5 @@
 // A KubeSchedulerConfiguration file for Berth's scheduler: every profile starts from the default
-// plugins of its Kubernetes version, with Gang (which files may call Coscheduling) and GpuTopology.
+// plugins of its Kubernetes version, with Gang (which files may call Coscheduling), GpuTopology and GpuShare.
 #pragma once
 
 #include <string_view>

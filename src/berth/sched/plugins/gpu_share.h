@@ -21,7 +21,6 @@
 namespace berth::sched {
 
 inline constexpr std::string_view kGpuShare = "GpuShare";
-inline constexpr std::string_view kOpenGpuShare = "Open-Gpu-Share";
 inline constexpr std::string_view kReasonPartsTaken =
     "node(s) didn't have enough room left on their GPUs";
 inline constexpr std::string_view kReasonPartsMissing =
