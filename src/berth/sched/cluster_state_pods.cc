@@ -71,7 +71,7 @@ void ClusterState::hold_gpus(std::string_view uid, hardware::GpuMask gpus) {
   placed.gpus = gpus;
   ++version_;
   take_gpus(node, it->second);
-  touch(node);
+  touch(node, {.node = node.id, .slot = it->second, .pod = nullptr, .sign = 0});
 }
 
 void ClusterState::assume_volumes(std::string_view uid, const VolumePlan& plan) {
@@ -133,20 +133,32 @@ std::string_view ClusterState::nominated_node(std::string_view uid) const {
 // ----------------------------------------------------------------------------------------
 
 Undo ClusterState::try_assume(const PodPtr& pod, NodeId node, hardware::GpuMask gpus) {
+  const std::uint64_t before = changes_from_ + changes_.size();
+  const std::uint64_t generation = nodes_[node.index()].generation;
   const PodSlot slot = place({.pod = pod, .node = node, .gpus = gpus, .assumed = true}, kAtEnd);
-  return {*this, {.kind = Undo::Change::Kind::Placed, .placed = placed(slot), .slot = slot}};
+  return {*this,
+          {.kind = Undo::Change::Kind::Placed,
+           .placed = placed(slot),
+           .slot = slot,
+           .position = 0,
+           .before = before,
+           .generation = generation}};
 }
 
 Undo ClusterState::try_remove(std::string_view uid) {
   const auto it = by_uid_.find(uid);
   BERTH_ASSERT(it != by_uid_.end(), "pod is not placed: " + std::string(uid));
   const PodSlot slot = it->second;
-  auto [before, position] = displace(slot);
+  const std::uint64_t before = changes_from_ + changes_.size();
+  const std::uint64_t generation = node(placed(slot).node).generation;
+  auto [removed, position] = displace(slot);
   return {*this,
           {.kind = Undo::Change::Kind::Removed,
-           .placed = std::move(before),
+           .placed = std::move(removed),
            .slot = slot,
-           .position = position}};
+           .position = position,
+           .before = before,
+           .generation = generation}};
 }
 
 void ClusterState::undo(const Undo::Change& change) {
@@ -161,6 +173,16 @@ void ClusterState::undo(const Undo::Change& change) {
     break;
   }
   }
+  forget_changes(change);
+}
+
+/// A change and its reversal that nobody has heard of need not be told.
+void ClusterState::forget_changes(const Undo::Change& undone) {
+  if (undone.before >= changes_from_ && read_to_ <= undone.before &&
+      changes_from_ + changes_.size() == undone.before + 2) {
+    changes_.resize(changes_.size() - 2);
+    nodes_[undone.placed.node.index()].generation = undone.generation;
+  }
 }
 
 // ---- budgets, namespaces, lookups
@@ -168,23 +190,27 @@ void ClusterState::undo(const Undo::Change& change) {
 
 void ClusterState::set_budget(std::shared_ptr<const DisruptionBudget> budget) {
   ++version_;
+  ++budget_version_;
   const api::Key key = budget->key;
   budgets_.insert_or_assign(key, std::move(budget));
 }
 
 void ClusterState::remove_budget(const api::Key& key) {
   ++version_;
+  ++budget_version_;
   budgets_.erase(key);
 }
 
 void ClusterState::set_namespace(std::string_view name, const api::Labels& labels) {
   ++version_;
+  ++namespace_version_;
   namespaces_.insert_or_assign(std::string(name), labels);
 }
 
 void ClusterState::remove_namespace(std::string_view name) {
   if (const auto it = namespaces_.find(name); it != namespaces_.end()) {
     ++version_;
+    ++namespace_version_;
     namespaces_.erase(it);
   }
 }

@@ -23,6 +23,8 @@ using ResourceId = Id<struct ResourceTag>;
 using ShapeId = Id<struct ShapeTag>;
 /// Interned by (normalised) image reference.
 using ImageId = Id<struct ImageTag>;
+/// Interned by (anti-)affinity terms (affinity_terms.h).
+using TermsId = Id<struct TermsTag>;
 
 inline constexpr ResourceId kCpu{0};
 inline constexpr ResourceId kMemory{1};

@@ -37,6 +37,7 @@ struct PodInfo {
   std::vector<std::string> images;   ///< normalised; init and regular containers, image volumes
   std::int64_t image_containers = 0; ///< init + regular containers
   ShapeId shape;                     ///< of pods without a node; see shape.h
+  TermsId terms;                     ///< of pods with (anti-)affinity; see affinity_terms.h
 
   const std::string& ns() const { return pod->meta.ns; }
   const std::string& name() const { return pod->meta.name; }

@@ -18,6 +18,15 @@ class Hash {
   std::size_t seed_ = 0;
 };
 
+void add(Hash& hash, const std::vector<api::Requirement>& requirements) {
+  for (const api::Requirement& requirement : requirements) {
+    hash.add(requirement.key);
+    for (const std::string& value : requirement.values) {
+      hash.add(value);
+    }
+  }
+}
+
 bool reads_own_labels(const model::PodSpec& spec) {
   return spec.pod_affinity || spec.pod_anti_affinity || !spec.topology_spread_constraints.empty();
 }
@@ -67,6 +76,12 @@ std::size_t shape_hash(const PodInfo& pod) {
     hash.add(image);
   }
   hash.add(spec.tolerations.size());
+  if (spec.node_affinity && spec.node_affinity->required) {
+    for (const auto& term : spec.node_affinity->required->terms) {
+      add(hash, term.match_expressions);
+      add(hash, term.match_fields); // a DaemonSet's pods differ in nothing else
+    }
+  }
   for (const auto& volume : spec.volumes) {
     hash.add(volume.claim);
   }
