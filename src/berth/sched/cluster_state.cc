@@ -314,9 +314,9 @@ void ClusterState::account(NodeInfo& node, PodSlot slot, const PodPtr& pod_ptr, 
   if (pod.terms.valid()) {
     terms_.count(pod.terms, sign);
     count_membership(with_affinity_, node.id, node.pods_with_affinity, sign);
-  }
-  if (pod.has_required_anti_affinity()) {
-    count_membership(with_anti_affinity_, node.id, node.pods_with_required_anti_affinity, sign);
+    if (pod.has_required_anti_affinity()) {
+      count_membership(with_anti_affinity_, node.id, node.pods_with_required_anti_affinity, sign);
+    }
   }
   const bool told = !topologies_.empty();
   touch(node, {.node = node.id, .slot = slot, .pod = told ? pod_ptr : nullptr, .sign = sign});
@@ -363,6 +363,7 @@ PodSlot ClusterState::place(PlacedPod placed, std::size_t position) {
   node.pods.insert(node.pods.begin() + static_cast<std::ptrdiff_t>(position), slot);
   account(node, slot, pods_[slot.index()].pod, 1);
   take_gpus(node, slot);
+  last_placed_ = slot;
   return slot;
 }
 

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -164,6 +165,13 @@ class ClusterState {
 
  private:
   friend class Undo;
+  /// Not noexcept, so that the map keeps the hashes: it looks at them for every pod it passes.
+  struct UidHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view uid) const { return TextHash()(uid); }
+  };
+  using UidMap = std::unordered_map<std::string, PodSlot, UidHash, std::equal_to<>>;
+  std::optional<PodSlot> slot_of(std::string_view uid) const;
   NodeId intern_node(std::string_view name);
   PodSlot place(PlacedPod placed, std::size_t position);
   std::pair<PlacedPod, std::size_t> displace(PodSlot slot);
@@ -190,7 +198,8 @@ class ClusterState {
   std::vector<NodeId> order_;
   std::vector<PlacedPod> pods_;
   std::vector<PodSlot> free_slots_;
-  TextMap<PodSlot> by_uid_;
+  UidMap by_uid_;
+  PodSlot last_placed_;                        ///< what is asked for next is often this one
   std::vector<std::vector<PodPtr>> nominated_; // by node
   TextMap<NodeId> nominations_;
   std::map<api::Key, std::shared_ptr<const DisruptionBudget>> budgets_;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "berth/base/assert.h"
 #include "berth/sched/cycle_steps.h"
 #include "berth/sched/sampling.h"
 #include "berth/sched/scoring.h"
@@ -52,6 +51,30 @@ void Decider::drop_ranking(Known& known) {
   if (known.ranking != nullptr) {
     slots_ -= known.ranking->slots();
     known.ranking = nullptr;
+  }
+}
+
+std::optional<Decision> Decider::rejected_before(const Known& known) const {
+  if (!known.rejection || known.rejection->version != state_->version()) {
+    return std::nullopt;
+  }
+  Decision decision;
+  decision.message = known.rejection->message;
+  decision.unschedulable_plugins = known.rejection->unschedulable_plugins;
+  decision.pending_plugins = known.rejection->pending_plugins;
+  return decision;
+}
+
+void Decider::remember_rejection(Known& known, const Decision& decision) const {
+  const bool no_effect = decision.outcome == Outcome::Unschedulable && !decision.nominated_node &&
+                         decision.victims.empty() && decision.denominated.empty() &&
+                         !decision.reserved_then_lost && decision.effects.allow.empty() &&
+                         decision.effects.reject.empty() && decision.effects.activate.empty();
+  if (no_effect) {
+    known.rejection = Rejection{.version = state_->version(),
+                                .message = decision.message,
+                                .unschedulable_plugins = decision.unschedulable_plugins,
+                                .pending_plugins = decision.pending_plugins};
   }
 }
 
@@ -156,7 +179,6 @@ std::optional<Decision> Decider::from_ranking(NodeRanking& ranking, const PodPtr
 }
 
 Decision Decider::decide(const PodPtr& pod, const CycleOptions& options) {
-  BERTH_ASSERT(state_->find_pod(pod->uid) == nullptr, "pod is placed already: " + pod->uid);
   if (state_->nodes().empty()) {
     return decide_without_nodes(*framework_);
   }
@@ -188,7 +210,7 @@ Decision Decider::decide(const PodPtr& pod, const CycleOptions& options) {
     }
   }
   const bool may_preempt = options.post_filter == PostFilters::Run;
-  if (auto rejection = may_preempt ? memo_.find(*state_, *pod) : std::nullopt) {
+  if (auto rejection = may_preempt ? rejected_before(shape) : std::nullopt) {
     ++quick_;
     return *std::move(rejection);
   }
@@ -200,7 +222,7 @@ Decision Decider::decide(const PodPtr& pod, const CycleOptions& options) {
     if (auto decision = from_failures(*shape.ranking, session, options)) {
       ++quick_;
       if (may_preempt) {
-        memo_.remember(*state_, *pod, *decision);
+        remember_rejection(shape, *decision);
       }
       return *std::move(decision);
     }
@@ -213,7 +235,7 @@ Decision Decider::decide(const PodPtr& pod, const CycleOptions& options) {
   }
   Decision decision = decide_prepared(*framework_, session, status, options);
   if (may_preempt) {
-    memo_.remember(*state_, *pod, decision);
+    remember_rejection(shape, decision);
   }
   if (status.ok() && shape.met && shape.ranking == nullptr) {
     keep(shape, session, seen);

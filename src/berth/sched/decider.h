@@ -1,5 +1,5 @@
 // Decides pods one after the other and remembers, by shape, what it learnt: which nodes fit and in
-// what order (NodeRanking), and who fits nowhere (RejectionMemo). Every decision equals
+// what order (NodeRanking), and who fits nowhere in the present state. Every decision equals
 // schedule_one's; only its cost differs.
 #pragma once
 
@@ -7,9 +7,9 @@
 #include <memory>
 #include <vector>
 
+#include "berth/sched/cycle.h"
 #include "berth/sched/dry_run_memo.h"
 #include "berth/sched/node_ranking.h"
-#include "berth/sched/rejection_memo.h"
 
 namespace berth::sched {
 
@@ -33,13 +33,22 @@ class Decider {
  private:
   static constexpr std::size_t kMostSlots = std::size_t{1} << 24;
 
+  /// A rejection without any effect: while the state is the same, pods of the same kind fail the
+  /// same. A crowd that fits nowhere then costs one decision.
+  struct Rejection {
+    std::uint64_t version = 0; ///< of the state
+    std::string message;
+    std::vector<std::string> unschedulable_plugins;
+    std::vector<std::string> pending_plugins;
+  };
   /// What was learnt of pods of one shape and shade.
   struct Known {
     std::vector<std::uint32_t> shade; ///< Plugin::shade of every plugin that sees them
     std::unique_ptr<NodeRanking> ranking;
     std::unique_ptr<DryRunMemo> dry_runs; ///< once nothing fitted
-    std::uint64_t used = 0;               ///< number of the last decision
-    bool met = false;                     ///< a shape is ranked when it comes a second time
+    std::optional<Rejection> rejection;
+    std::uint64_t used = 0; ///< number of the last decision
+    bool met = false;       ///< a shape is ranked when it comes a second time
   };
   static constexpr std::size_t kMostShades = 16;  ///< of one shape
   static constexpr std::size_t kMostDryRuns = 64; ///< memos
@@ -48,6 +57,8 @@ class Decider {
   Known& known(const PodInfo& pod);
   void keep(Known& known, FilterSession& session, std::uint64_t seen);
   void drop_ranking(Known& known);
+  std::optional<Decision> rejected_before(const Known& known) const;
+  void remember_rejection(Known& known, const Decision& decision) const;
   DryRunMemo* dry_runs_of(Known& known);
   std::optional<Decision> from_few(FilterSession& session);
   std::optional<Decision> from_failures(NodeRanking& ranking, FilterSession& session,
@@ -58,7 +69,6 @@ class Decider {
 
   Framework* framework_;
   ClusterState* state_;
-  RejectionMemo memo_;
   std::vector<std::vector<Known>> known_; ///< by ShapeId
   std::vector<std::uint32_t> shade_;      ///< scratch
   std::size_t slots_ = 0;                 ///< of all rankings

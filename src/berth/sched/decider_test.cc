@@ -275,6 +275,62 @@ TEST(Decider, LooksAtNoMoreThanWhatChangedOnceAShapeIsKnown) {
   EXPECT_EQ(twins.decider().quick_decisions(), 36U) << "two shapes, each met twice before";
 }
 
+TEST(Decider, CountsAcrossNodesWithoutLookingAtThemAgain) {
+  Twins twins;
+  for (int i = 0; i < 40; ++i) {
+    twins.both([&](SchedulingWorld& world) {
+      world.with(node(fmt::format("n{}", i)).label("zone", i % 3 == 0 ? "a" : "b"));
+    });
+  }
+  const auto spread = test::with_spec(
+      pod("spread").label("app", "x"), "topologySpreadConstraints",
+      R"([{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule",
+           "labelSelector": {"matchLabels": {"app": "x"}}}])");
+  const auto alone =
+      test::with_spec(pod("alone").label("app", "y"), "affinity",
+                      R"({"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+          {"topologyKey": "kubernetes.io/hostname",
+           "labelSelector": {"matchLabels": {"app": "y"}}}]}})");
+  const auto bystander = pod("bystander").label("app", "y");
+  for (int i = 0; i < 30; ++i) {
+    for (auto builder : {spread, alone, bystander}) {
+      builder.edit([&](boost::json::object& document) {
+        auto& name = api::object_at(document, "metadata")["name"].as_string();
+        name.append(fmt::format("-{}", i));
+      });
+      builder.label("index", fmt::to_string(i)); // of no interest to anybody
+      twins.decide(builder);
+    }
+  }
+  EXPECT_GT(twins.decider().quick_decisions(), 20U);
+}
+
+TEST(Decider, PreemptorsOfOneKindAgreeWhileTheirVictimsLeaveOrStay) {
+  Twins twins;
+  for (int i = 0; i < 15; ++i) {
+    const std::string name = fmt::format("n{}", i);
+    twins.both([&](SchedulingWorld& world) {
+      world.with(node(name).cpu("4"));
+      for (int j = 0; j < 4; ++j) {
+        world.with(pod(fmt::format("low-{}-{}", i, j)).cpu("1").priority((i + j) % 3), name);
+      }
+    });
+  }
+  for (int i = 0; i < 30; ++i) {
+    const auto builder = pod(fmt::format("high-{}", i)).cpu("2").priority(10);
+    const Decision decision = twins.decide(builder);
+    if (i % 4 == 0) {
+      continue; // victims take their time
+    }
+    for (const PodPtr& victim : decision.victims) {
+      twins.both([&](SchedulingWorld& world) { world.state().remove_pod(victim->uid); });
+    }
+    if (decision.nominated_node && i % 3 != 0) {
+      twins.decide(builder);
+    }
+  }
+}
+
 TEST(Decider, ACrowdThatFitsNowhereIsDecidedOnce) {
   Twins twins;
   twins.both([&](SchedulingWorld& world) { world.with(node("n").gpus(8)); });
