@@ -275,24 +275,6 @@ std::optional<ClusterState::Image> ClusterState::find_image(std::string_view ref
 // ---- accounting
 // -------------------------------------------------------------------------------------
 
-namespace {
-
-/// Keeps `list` the sorted set of nodes whose count is above zero.
-void count_membership(std::vector<NodeId>& list, NodeId node, std::int64_t& count,
-                      std::int64_t delta) {
-  const bool before = count > 0;
-  count += delta;
-  const bool after = count > 0;
-  const auto it = std::ranges::lower_bound(list, node);
-  if (!before && after) {
-    list.insert(it, node);
-  } else if (before && !after) {
-    list.erase(it);
-  }
-}
-
-} // namespace
-
 void ClusterState::account(NodeInfo& node, PodSlot slot, const PodPtr& pod_ptr, std::int8_t sign) {
   const PodInfo& pod = *pod_ptr;
   for (const auto& [resource, amount] : pod.requests) {
@@ -313,10 +295,7 @@ void ClusterState::account(NodeInfo& node, PodSlot slot, const PodPtr& pod_ptr, 
   }
   if (pod.terms.valid()) {
     terms_.count(pod.terms, sign);
-    count_membership(with_affinity_, node.id, node.pods_with_affinity, sign);
-    if (pod.has_required_anti_affinity()) {
-      count_membership(with_anti_affinity_, node.id, node.pods_with_required_anti_affinity, sign);
-    }
+    node.pods_with_affinity += sign;
   }
   const bool told = !topologies_.empty();
   touch(node, {.node = node.id, .slot = slot, .pod = told ? pod_ptr : nullptr, .sign = sign});

@@ -143,9 +143,7 @@ class ClusterState {
     return resource.index() < with_resource_.size() ? with_resource_[resource.index()]
                                                     : std::span<const NodeId>();
   }
-  /// Nodes that hold pods with (anti-)affinity terms, by id.
-  std::span<const NodeId> nodes_with_affinity() const { return with_affinity_; }
-  std::span<const NodeId> nodes_with_required_anti_affinity() const { return with_anti_affinity_; }
+  /// (Anti-)affinity terms of placed pods.
   const AffinityTerms& affinity_terms() const { return terms_; }
   /// An image some node has: its size as first reported and on how many nodes it is.
   struct Image {
@@ -206,8 +204,6 @@ class ClusterState {
   std::map<std::string, api::Labels, std::less<>> namespaces_;
   StorageState storage_;
   std::vector<std::vector<NodeId>> with_resource_; // by ResourceId
-  std::vector<NodeId> with_affinity_;
-  std::vector<NodeId> with_anti_affinity_;
   Interner<ImageId> image_names_;
   std::vector<Image> images_; // by ImageId
   std::size_t assumed_ = 0;

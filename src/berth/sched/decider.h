@@ -14,8 +14,9 @@
 namespace berth::sched {
 
 /// Framework and state must outlive it and keep their addresses. The state may be changed by others
-/// between decisions. Memory: about 32 bytes a node and shape in use, bounded (kMostSlots); the
-/// shapes used longest ago are forgotten first.
+/// between decisions. Memory: about 32 bytes a node and kind of pod in use, 24 more once it failed,
+/// 16 more for each constraint or term that counts by domain; bounded (kMostSlots), the kinds used
+/// longest ago are forgotten first.
 class Decider {
  public:
   Decider(Framework& framework, ClusterState& state) : framework_(&framework), state_(&state) {}

@@ -43,7 +43,6 @@ struct PodInfo {
   const std::string& name() const { return pod->meta.name; }
   std::int64_t request(ResourceId id) const;
   bool has_affinity() const;
-  bool has_required_anti_affinity() const;
 };
 
 using PodPtr = std::shared_ptr<const PodInfo>;
