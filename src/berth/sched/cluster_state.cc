@@ -1,6 +1,7 @@
 #include "berth/sched/cluster_state.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "berth/base/assert.h"
 #include "berth/model/requests.h"
@@ -103,6 +104,9 @@ PodPtr ClusterState::describe(std::shared_ptr<const model::Pod> pod) {
   if (info->pod->spec.node_name.empty()) {
     info->shape = shapes_.intern(info);
   }
+  if (info->has_affinity()) {
+    info->terms = terms_.intern(info);
+  }
   return info;
 }
 
@@ -157,10 +161,53 @@ void ClusterState::take_images(NodeInfo& info) {
   std::ranges::sort(info.images);
 }
 
+namespace {
+
+void set_domain(Topology& topology, const NodeInfo& info) {
+  const std::string* value = nullptr;
+  if (info.node) {
+    const auto label = info.labels().find(topology.key());
+    value = label == info.labels().end() ? nullptr : &label->second;
+  }
+  topology.set(info.id, value);
+}
+
+} // namespace
+
+const Topology& ClusterState::topology(std::string_view label) const {
+  const auto known = topologies_.find(label);
+  if (known != topologies_.end()) {
+    return known->second;
+  }
+  Topology& made = topologies_.emplace(label, Topology(std::string(label))).first->second;
+  for (const NodeInfo& info : nodes_) {
+    set_domain(made, info);
+  }
+  return made;
+}
+
+void ClusterState::index_resources(NodeId node, const Resources& before, const Resources& after) {
+  const auto lacks = [](const Resources& resources, ResourceId id) {
+    return resources.get(id) == 0;
+  };
+  for (const auto& [id, amount] : before.others()) {
+    if (lacks(after, id)) {
+      std::erase(with_resource_[id.index()], node);
+    }
+  }
+  for (const auto& [id, amount] : after.others()) {
+    if (lacks(before, id)) {
+      with_resource_.resize(std::max<std::size_t>(with_resource_.size(), id.index() + 1));
+      std::vector<NodeId>& nodes = with_resource_[id.index()];
+      nodes.insert(std::ranges::lower_bound(nodes, node), node);
+    }
+  }
+}
+
 void ClusterState::apply_node(NodeInfo& info, std::shared_ptr<const model::Node> node) {
   const std::vector<ImageId> images_before = info.images;
   drop_images(info);
-  info.allocatable = {};
+  const Resources allocatable_before = std::exchange(info.allocatable, Resources());
   info.allowed_pods = 0;
   info.unschedulable = false;
   info.hard_taints = 0;
@@ -203,6 +250,10 @@ void ClusterState::apply_node(NodeInfo& info, std::shared_ptr<const model::Node>
     count_supply(parts_before, -1);
     count_supply(info.parts, 1);
   }
+  index_resources(info.id, allocatable_before, info.allocatable);
+  for (auto& [label, topology] : topologies_) {
+    set_domain(topology, info);
+  }
   // Which GPUs are known may have changed: hold again, in order of arrival.
   info.gpus.held = 0;
   info.gpus.shared = 0;
@@ -214,22 +265,28 @@ void ClusterState::apply_node(NodeInfo& info, std::shared_ptr<const model::Node>
   touch(info);
 }
 
-void ClusterState::touch(NodeInfo& info) {
+void ClusterState::touch(NodeInfo& info, NodeChange change) {
   info.generation = ++generation_;
+  // What a pod holds changes with its coming: one entry is enough for who has heard of neither.
+  if (change.sign == 0 && change.slot.valid() && !changes_.empty() &&
+      changes_.back().slot == change.slot && changes_.back().node == change.node &&
+      read_to_ < changes_from_ + changes_.size()) {
+    return;
+  }
   // Half is dropped at a time: a reader that is so far behind looks at every node anyway.
   if (changes_.size() >= 2 * nodes_.size() + 1024) {
     const std::size_t old = changes_.size() / 2;
     changes_.erase(changes_.begin(), changes_.begin() + static_cast<std::ptrdiff_t>(old));
     changes_from_ += old;
   }
-  changes_.push_back(info.id);
+  changes_.push_back(std::move(change));
 }
 
-std::optional<std::span<const NodeId>> ClusterState::changed_since(std::uint64_t change) const {
+std::optional<std::span<const NodeChange>> ClusterState::changed_since(std::uint64_t change) const {
   if (change < changes_from_) {
     return std::nullopt;
   }
-  return std::span<const NodeId>(changes_).subspan(
+  return std::span<const NodeChange>(changes_).subspan(
       static_cast<std::size_t>(change - changes_from_));
 }
 
@@ -257,25 +314,8 @@ std::optional<ClusterState::Image> ClusterState::find_image(std::string_view ref
 // ---- accounting
 // -------------------------------------------------------------------------------------
 
-namespace {
-
-/// Keeps `list` the sorted set of nodes whose count is above zero.
-void count_membership(std::vector<NodeId>& list, NodeId node, std::int64_t& count,
-                      std::int64_t delta) {
-  const bool before = count > 0;
-  count += delta;
-  const bool after = count > 0;
-  const auto it = std::ranges::lower_bound(list, node);
-  if (!before && after) {
-    list.insert(it, node);
-  } else if (before && !after) {
-    list.erase(it);
-  }
-}
-
-} // namespace
-
-void ClusterState::account(NodeInfo& node, const PodInfo& pod, std::int64_t sign) {
+void ClusterState::account(NodeInfo& node, PodSlot slot, const PodPtr& pod_ptr, std::int8_t sign) {
+  const PodInfo& pod = *pod_ptr;
   for (const auto& [resource, amount] : pod.requests) {
     node.requested.add(resource, sign * amount);
   }
@@ -292,13 +332,12 @@ void ClusterState::account(NodeInfo& node, const PodInfo& pod, std::int64_t sign
   if (!pod.pod->spec.volumes.empty()) {
     storage_.count_users(*pod.pod, sign);
   }
-  if (pod.has_affinity()) {
-    count_membership(with_affinity_, node.id, node.pods_with_affinity, sign);
+  if (pod.terms.valid()) {
+    terms_.count(pod.terms, sign);
+    node.pods_with_affinity += sign;
   }
-  if (pod.has_required_anti_affinity()) {
-    count_membership(with_anti_affinity_, node.id, node.pods_with_required_anti_affinity, sign);
-  }
-  touch(node);
+  const bool told = !topologies_.empty();
+  touch(node, {.node = node.id, .slot = slot, .pod = told ? pod_ptr : nullptr, .sign = sign});
 }
 
 PodSlot ClusterState::place(PlacedPod placed, std::size_t position) {
@@ -316,8 +355,9 @@ PodSlot ClusterState::place(PlacedPod placed, std::size_t position) {
   pods_[slot.index()] = std::move(placed);
   position = std::min(position, node.pods.size());
   node.pods.insert(node.pods.begin() + static_cast<std::ptrdiff_t>(position), slot);
-  account(node, *pods_[slot.index()].pod, 1);
+  account(node, slot, pods_[slot.index()].pod, 1);
   take_gpus(node, slot);
+  last_placed_ = slot;
   return slot;
 }
 
@@ -329,7 +369,7 @@ std::pair<PlacedPod, std::size_t> ClusterState::displace(PodSlot slot) {
   node.pods.erase(it);
   PlacedPod placed = std::move(pods_[slot.index()]);
   pods_[slot.index()] = {};
-  account(node, *placed.pod, -1);
+  account(node, slot, placed.pod, -1);
   assumed_ -= placed.assumed ? 1 : 0;
   by_uid_.erase(placed.pod->uid);
   free_slots_.push_back(slot);

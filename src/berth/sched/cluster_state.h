@@ -10,17 +10,29 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "berth/base/text_map.h"
+#include "berth/sched/affinity_terms.h"
 #include "berth/sched/disruption_budget.h"
 #include "berth/sched/node_info.h"
 #include "berth/sched/shape.h"
 #include "berth/sched/storage_state.h"
+#include "berth/sched/topology.h"
 #include "berth/sched/undo.h"
 
 namespace berth::sched {
+
+/// What changed about a node: a pod came or went, or something else did (its object, what a pod
+/// holds there, nominations).
+struct NodeChange {
+  NodeId node;
+  PodSlot slot;         ///< of the pod that came, went or took hold of something
+  PodPtr pod;           ///< that came or went; told only once the state was asked for a topology
+  std::int8_t sign = 0; ///< 1: it came, -1: it went, 0: something else
+};
 
 /// Copyable; every operation is O(size of the pod or node), never O(cluster), except as said.
 class ClusterState {
@@ -91,11 +103,17 @@ class ClusterState {
   std::uint64_t node_set_version() const { return node_set_version_; }
   /// Grows when the images of a node change.
   std::uint64_t image_version() const { return image_version_; }
-  /// The number of changes so far, what-if changes included, and the node of each of the last few.
-  std::uint64_t change_count() const { return changes_from_ + changes_.size(); }
-  /// Nodes changed since `change`, with repeats, oldest first; none if that is too long ago to
-  /// tell.
-  std::optional<std::span<const NodeId>> changed_since(std::uint64_t change) const;
+  /// The number of changes so far. What-if changes that were rolled back before anybody asked leave
+  /// no trace.
+  std::uint64_t change_count() const {
+    read_to_ = changes_from_ + changes_.size();
+    return read_to_;
+  }
+  /// Changes since `change` (a change_count()), oldest first; none if that is too long ago to tell.
+  std::optional<std::span<const NodeChange>> changed_since(std::uint64_t change) const;
+  /// Nodes by their value of a label. O(nodes) at the first call for the label; kept up from then
+  /// on. Stays where it is as long as the state does.
+  const Topology& topology(std::string_view label) const;
   /// Upper bound (exclusive) of NodeId::index(), for arrays by node.
   std::size_t node_slots() const { return nodes_.size(); }
   const PlacedPod& placed(PodSlot slot) const { return pods_[slot.index()]; }
@@ -116,15 +134,23 @@ class ClusterState {
   const StorageState& storage() const { return storage_; }
   /// Labels of a namespace; empty if unknown.
   const api::Labels& namespace_labels(std::string_view name) const;
-  /// Nodes that hold pods with (anti-)affinity terms, by id.
-  std::span<const NodeId> nodes_with_affinity() const { return with_affinity_; }
-  std::span<const NodeId> nodes_with_required_anti_affinity() const { return with_anti_affinity_; }
   /// Names of GPU models that nodes have, or had.
   const Interner<GpuModelId>& gpu_models() const { return gpu_models_; }
   /// GPUs that nodes have to share, by model.
   std::span<const std::int64_t> gpu_supply() const { return gpu_supply_; }
   /// Grows when that changes.
   std::uint64_t gpu_supply_version() const { return gpu_supply_version_; }
+  /// Grows when labels of namespaces change.
+  std::uint64_t namespace_version() const { return namespace_version_; }
+  /// Grows when budgets change.
+  std::uint64_t budget_version() const { return budget_version_; }
+  /// Nodes with an allocatable amount of a resource that is not one of the inline ones, by id.
+  std::span<const NodeId> nodes_with(ResourceId resource) const {
+    return resource.index() < with_resource_.size() ? with_resource_[resource.index()]
+                                                    : std::span<const NodeId>();
+  }
+  /// (Anti-)affinity terms of placed pods.
+  const AffinityTerms& affinity_terms() const { return terms_; }
   /// An image some node has: its size as first reported and on how many nodes it is.
   struct Image {
     ImageId id;
@@ -143,37 +169,50 @@ class ClusterState {
 
  private:
   friend class Undo;
+  /// Not noexcept, so that the map keeps the hashes: it looks at them for every pod it passes.
+  struct UidHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view uid) const { return TextHash()(uid); }
+  };
+  using UidMap = std::unordered_map<std::string, PodSlot, UidHash, std::equal_to<>>;
+  std::optional<PodSlot> slot_of(std::string_view uid) const;
   NodeId intern_node(std::string_view name);
   PodSlot place(PlacedPod placed, std::size_t position);
   std::pair<PlacedPod, std::size_t> displace(PodSlot slot);
   void take_images(NodeInfo& info);
   void drop_images(NodeInfo& info);
   std::string dump_node(NodeId id) const;
-  void account(NodeInfo& node, const PodInfo& pod, std::int64_t sign);
+  void account(NodeInfo& node, PodSlot slot, const PodPtr& pod, std::int8_t sign);
   void take_gpus(NodeInfo& node, PodSlot slot);
   void release_gpus(NodeInfo& node, PodSlot slot);
   void count_supply(const GpuParts& parts, std::int64_t sign);
   void take_parts(NodeInfo& node, PlacedPod& placed);
   void give_back_parts(NodeInfo& node, PlacedPod& placed);
   void apply_node(NodeInfo& info, std::shared_ptr<const model::Node> node);
-  void touch(NodeInfo& info);
+  void touch(NodeInfo& info) {
+    touch(info, {.node = info.id, .slot = {}, .pod = nullptr, .sign = 0});
+  }
+  void touch(NodeInfo& info, NodeChange change);
+  void forget_changes(const Undo::Change& undone);
+  void index_resources(NodeId node, const Resources& before, const Resources& after);
   void undo(const Undo::Change& change);
 
   ResourceNames resources_;
   ShapeTable shapes_;
+  AffinityTerms terms_;
   Interner<NodeId> node_names_;
   std::vector<NodeInfo> nodes_;
   std::vector<NodeId> order_;
   std::vector<PlacedPod> pods_;
   std::vector<PodSlot> free_slots_;
-  TextMap<PodSlot> by_uid_;
+  UidMap by_uid_;
+  PodSlot last_placed_;                        ///< what is asked for next is often this one
   std::vector<std::vector<PodPtr>> nominated_; // by node
   TextMap<NodeId> nominations_;
   std::map<api::Key, std::shared_ptr<const DisruptionBudget>> budgets_;
   std::map<std::string, api::Labels, std::less<>> namespaces_;
   StorageState storage_;
-  std::vector<NodeId> with_affinity_;
-  std::vector<NodeId> with_anti_affinity_;
+  std::vector<std::vector<NodeId>> with_resource_; // by ResourceId
   Interner<ImageId> image_names_;
   std::vector<Image> images_; // by ImageId
   Interner<GpuModelId> gpu_models_;
@@ -184,9 +223,13 @@ class ClusterState {
   std::uint64_t version_ = 0;
   std::uint64_t node_set_version_ = 0;
   std::uint64_t image_version_ = 0;
+  std::uint64_t namespace_version_ = 0;
+  std::uint64_t budget_version_ = 0;
   std::uint64_t arrivals_ = 0;
-  std::vector<NodeId> changes_; ///< numbers changes_from_ and on
+  std::vector<NodeChange> changes_; ///< numbers changes_from_ and on
   std::uint64_t changes_from_ = 0;
+  mutable std::uint64_t read_to_ = 0; ///< somebody knows the changes before this one
+  mutable std::map<std::string, Topology, std::less<>> topologies_; ///< made when first asked for
 };
 
 } // namespace berth::sched

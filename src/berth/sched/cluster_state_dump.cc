@@ -29,9 +29,8 @@ std::string ClusterState::dump_node(NodeId id) const {
   dump_resources(out, resources_, "allocatable", info.allocatable);
   dump_resources(out, resources_, "requested", info.requested);
   auto to = std::back_inserter(out);
-  fmt::format_to(to, " nonzero={},{} allowed_pods={} affinity={},{} nominated={}", info.nonzero_cpu,
-                 info.nonzero_memory, info.allowed_pods, info.pods_with_affinity,
-                 info.pods_with_required_anti_affinity, info.nominated);
+  fmt::format_to(to, " nonzero={},{} allowed_pods={} affinity={} nominated={}", info.nonzero_cpu,
+                 info.nonzero_memory, info.allowed_pods, info.pods_with_affinity, info.nominated);
   fmt::format_to(to, " gpus={:x},{:x},{:x},{} holders=", info.gpus.all, info.gpus.unhealthy,
                  info.gpus.held, info.gpus.unplaced);
   for (std::size_t i = 0; i < kMaxGpus; ++i) {
@@ -77,11 +76,8 @@ std::string ClusterState::dump() const {
   }
   fmt::format_to(to, "assumed={} nominations={} pods={}\n", assumed_, nominations_.size(),
                  by_uid_.size());
-  for (const NodeId id : with_affinity_) {
-    fmt::format_to(to, "affinity {}\n", node_name(id));
-  }
-  for (const NodeId id : with_anti_affinity_) {
-    fmt::format_to(to, "anti-affinity {}\n", node_name(id));
+  for (const TermsId id : terms_.present()) {
+    fmt::format_to(to, "terms {}\n", id.index());
   }
   for (const Image& image : images_) {
     fmt::format_to(to, "image {} of {} on {}\n", image_names_.name(image.id), image.size,

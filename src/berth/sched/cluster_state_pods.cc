@@ -26,8 +26,8 @@ void ClusterState::set_pod(const PodPtr& pod) {
   storage_.drop(pod->uid);
   PlacedPod placed{.pod = pod, .node = node, .gpus = pod->bound_gpus, .assumed = false};
   std::size_t position = kAtEnd;
-  if (const auto it = by_uid_.find(pod->uid); it != by_uid_.end()) {
-    const auto [before, before_position] = displace(it->second);
+  if (const auto known = slot_of(pod->uid)) {
+    const auto [before, before_position] = displace(*known);
     if (before.node == node) {
       position = before_position;
       placed.gpus = placed.gpus == 0 ? before.gpus : placed.gpus;
@@ -38,10 +38,10 @@ void ClusterState::set_pod(const PodPtr& pod) {
 
 void ClusterState::remove_pod(std::string_view uid) {
   clear_nomination(uid);
-  if (const auto it = by_uid_.find(uid); it != by_uid_.end()) {
+  if (const auto slot = slot_of(uid)) {
     ++version_;
     storage_.drop(uid);
-    displace(it->second);
+    displace(*slot);
   }
 }
 
@@ -51,34 +51,34 @@ void ClusterState::assume(const PodPtr& pod, NodeId node, hardware::GpuMask gpus
 }
 
 void ClusterState::forget(std::string_view uid) {
-  const auto it = by_uid_.find(uid);
-  if (it != by_uid_.end() && placed(it->second).assumed) {
+  const auto slot = slot_of(uid);
+  if (slot && placed(*slot).assumed) {
     ++version_;
     storage_.drop(uid);
-    displace(it->second);
+    displace(*slot);
   }
 }
 
 void ClusterState::hold_gpus(std::string_view uid, hardware::GpuMask gpus) {
-  const auto it = by_uid_.find(uid);
-  BERTH_ASSERT(it != by_uid_.end(), "pod is not placed: " + std::string(uid));
-  PlacedPod& placed = pods_[it->second.index()];
+  const auto slot = slot_of(uid);
+  BERTH_ASSERT(slot, "pod is not placed: " + std::string(uid));
+  PlacedPod& placed = pods_[slot->index()];
   NodeInfo& node = nodes_[placed.node.index()];
-  release_gpus(node, it->second);
+  release_gpus(node, *slot);
   BERTH_ASSERT((gpus & node.gpus.held) == 0,
                "gpus are held by another pod: " +
                    hardware::format_gpu_indices(gpus & node.gpus.held));
   placed.gpus = gpus;
   ++version_;
-  take_gpus(node, it->second);
-  touch(node);
+  take_gpus(node, *slot);
+  touch(node, {.node = node.id, .slot = *slot, .pod = nullptr, .sign = 0});
 }
 
 void ClusterState::assume_volumes(std::string_view uid, const VolumePlan& plan) {
-  const auto it = by_uid_.find(std::string(uid));
-  BERTH_ASSERT(it != by_uid_.end(), "pod is not placed: " + std::string(uid));
+  const auto slot = slot_of(uid);
+  BERTH_ASSERT(slot, "pod is not placed: " + std::string(uid));
   ++version_;
-  storage_.assume(uid, plan, node_name(placed(it->second).node));
+  storage_.assume(uid, plan, node_name(placed(*slot).node));
 }
 
 // ---- nominations
@@ -133,20 +133,32 @@ std::string_view ClusterState::nominated_node(std::string_view uid) const {
 // ----------------------------------------------------------------------------------------
 
 Undo ClusterState::try_assume(const PodPtr& pod, NodeId node, hardware::GpuMask gpus) {
+  const std::uint64_t before = changes_from_ + changes_.size();
+  const std::uint64_t generation = nodes_[node.index()].generation;
   const PodSlot slot = place({.pod = pod, .node = node, .gpus = gpus, .assumed = true}, kAtEnd);
-  return {*this, {.kind = Undo::Change::Kind::Placed, .placed = placed(slot), .slot = slot}};
+  return {*this,
+          {.kind = Undo::Change::Kind::Placed,
+           .placed = {.pod = nullptr, .node = node},
+           .slot = slot,
+           .position = 0,
+           .before = before,
+           .generation = generation}};
 }
 
 Undo ClusterState::try_remove(std::string_view uid) {
-  const auto it = by_uid_.find(uid);
-  BERTH_ASSERT(it != by_uid_.end(), "pod is not placed: " + std::string(uid));
-  const PodSlot slot = it->second;
-  auto [before, position] = displace(slot);
+  const auto known = slot_of(uid);
+  BERTH_ASSERT(known, "pod is not placed: " + std::string(uid));
+  const PodSlot slot = *known;
+  const std::uint64_t before = changes_from_ + changes_.size();
+  const std::uint64_t generation = node(placed(slot).node).generation;
+  auto [removed, position] = displace(slot);
   return {*this,
           {.kind = Undo::Change::Kind::Removed,
-           .placed = std::move(before),
+           .placed = std::move(removed),
            .slot = slot,
-           .position = position}};
+           .position = position,
+           .before = before,
+           .generation = generation}};
 }
 
 void ClusterState::undo(const Undo::Change& change) {
@@ -161,6 +173,16 @@ void ClusterState::undo(const Undo::Change& change) {
     break;
   }
   }
+  forget_changes(change);
+}
+
+/// A change and its reversal that nobody has heard of need not be told.
+void ClusterState::forget_changes(const Undo::Change& undone) {
+  if (undone.before >= changes_from_ && read_to_ <= undone.before &&
+      changes_from_ + changes_.size() == undone.before + 2) {
+    changes_.resize(changes_.size() - 2);
+    nodes_[undone.placed.node.index()].generation = undone.generation;
+  }
 }
 
 // ---- budgets, namespaces, lookups
@@ -168,23 +190,27 @@ void ClusterState::undo(const Undo::Change& change) {
 
 void ClusterState::set_budget(std::shared_ptr<const DisruptionBudget> budget) {
   ++version_;
+  ++budget_version_;
   const api::Key key = budget->key;
   budgets_.insert_or_assign(key, std::move(budget));
 }
 
 void ClusterState::remove_budget(const api::Key& key) {
   ++version_;
+  ++budget_version_;
   budgets_.erase(key);
 }
 
 void ClusterState::set_namespace(std::string_view name, const api::Labels& labels) {
   ++version_;
+  ++namespace_version_;
   namespaces_.insert_or_assign(std::string(name), labels);
 }
 
 void ClusterState::remove_namespace(std::string_view name) {
   if (const auto it = namespaces_.find(name); it != namespaces_.end()) {
     ++version_;
+    ++namespace_version_;
     namespaces_.erase(it);
   }
 }
@@ -195,9 +221,18 @@ const api::Labels& ClusterState::namespace_labels(std::string_view name) const {
   return it == namespaces_.end() ? kNone : it->second;
 }
 
-const PlacedPod* ClusterState::find_pod(std::string_view uid) const {
+std::optional<PodSlot> ClusterState::slot_of(std::string_view uid) const {
+  if (last_placed_.valid() && pods_[last_placed_.index()].pod != nullptr &&
+      pods_[last_placed_.index()].pod->uid == uid) {
+    return last_placed_;
+  }
   const auto it = by_uid_.find(uid);
-  return it == by_uid_.end() ? nullptr : &placed(it->second);
+  return it == by_uid_.end() ? std::nullopt : std::optional(it->second);
+}
+
+const PlacedPod* ClusterState::find_pod(std::string_view uid) const {
+  const auto slot = slot_of(uid);
+  return slot ? &placed(*slot) : nullptr;
 }
 
 std::vector<const PlacedPod*> ClusterState::placed_pods() const {

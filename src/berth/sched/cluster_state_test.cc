@@ -349,5 +349,36 @@ TEST_F(State, ACopyIsIndependent) {
   EXPECT_EQ(copy.node(n).requested.get(kCpu), 1000);
 }
 
+TEST(ClusterStateChanges, TellOfPodsThatCameAndWent) {
+  ClusterState state;
+  const NodeId n = state.set_node(test::node("n").label("zone", "a").build());
+  EXPECT_EQ(state.topology("zone").members(state.topology("zone").domain_of(n)).size(), 1U);
+  const PodPtr pod = state.describe(test::pod("p").build());
+  const std::uint64_t before = state.change_count();
+  state.assume(pod, n);
+  state.remove_pod(pod->uid);
+  const auto changes = *state.changed_since(before);
+  ASSERT_EQ(changes.size(), 2U);
+  EXPECT_EQ(changes[0].pod, pod);
+  EXPECT_EQ(changes[0].sign, 1);
+  EXPECT_EQ(changes[1].sign, -1);
+}
+
+TEST(ClusterStateChanges, LeaveNoTraceOfAWhatIfThatNobodySaw) {
+  ClusterState state;
+  const NodeId n = state.set_node(test::node("n").build());
+  const PodPtr pod = state.describe(test::pod("p").build());
+  const std::uint64_t before = state.change_count();
+  const std::uint64_t generation = state.node(n).generation;
+  { const auto undo = state.try_assume(pod, n); }
+  EXPECT_EQ(state.change_count(), before);
+  EXPECT_EQ(state.node(n).generation, generation);
+  {
+    const auto undo = state.try_assume(pod, n);
+    EXPECT_EQ(state.change_count(), before + 1);
+  }
+  EXPECT_EQ(state.change_count(), before + 2) << "somebody saw the pod come";
+}
+
 } // namespace
 } // namespace berth::sched

@@ -97,18 +97,10 @@ std::vector<NodeId> find_feasible(FilterSession& session, NodeSampling* sampling
 /// a verdict.
 ReasonHistogram histogram_of(FilterSession& session) {
   ReasonHistogram histogram;
-  std::vector<NodeFailure> sorted = session.failures;
-  const auto key = [](const NodeFailure& failure) {
-    return std::pair(failure.run, failure.verdict);
-  };
-  std::ranges::stable_sort(sorted, {}, key);
-  for (auto it = sorted.begin(); it != sorted.end();) {
-    const auto end = std::find_if(it, sorted.end(),
-                                  [&](const NodeFailure& other) { return key(other) != key(*it); });
-    for (std::string& reason : session.reasons(*it)) {
-      histogram[std::move(reason)] += end - it;
+  for (const auto& [example, nodes] : count_verdicts(session.failures)) {
+    for (std::string& reason : session.reasons(example)) {
+      histogram[std::move(reason)] += nodes;
     }
-    it = end;
   }
   const auto others =
       static_cast<std::int64_t>(session.state().nodes().size() - session.failures.size());
@@ -317,6 +309,10 @@ Decision decide_prepared(Framework& framework, FilterSession& session, const Sta
   decision.feasible_nodes = static_cast<std::int64_t>(feasible.size());
   decision.table = std::move(table);
   return decision;
+}
+
+Decision decide_unfit(Framework& framework, FilterSession& session, const CycleOptions& options) {
+  return unschedulable_decision(framework, session, Rejected::NodeByNode, options.post_filter);
 }
 
 Decision place_on(Framework& framework, ClusterState& state, const PodPtr& pod,

@@ -15,6 +15,9 @@ Decision decide_without_nodes(const Framework& framework);
 Decision decide_prepared(Framework& framework, FilterSession& session, const Status& status,
                          const CycleOptions& options);
 
+/// What is left once every node has failed: session.failures says of what, in order of arrival.
+Decision decide_unfit(Framework& framework, FilterSession& session, const CycleOptions& options);
+
 /// Assume, Reserve, Permit. On failure everything is taken back.
 Decision place_on(Framework& framework, ClusterState& state, const PodPtr& pod,
                   std::span<ActiveRun> runs, NodeId node);

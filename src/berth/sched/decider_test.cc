@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "berth/api/json.h"
+#include "berth/testing/random_terms.h"
 #include "berth/testing/scheduling_world.h"
 #include "berth/testing/seeds.h"
 
@@ -65,7 +66,10 @@ class Twins {
     const Decision plain =
         schedule_one(plain_.framework(), plain_.state(), plain_.describe(builder), options);
     EXPECT_EQ(text_of(quick), text_of(plain));
-    EXPECT_EQ(picture(quick_.state()), picture(plain_.state()));
+    // A picture of a large cluster takes longer than the decision.
+    if (quick_.state().nodes().size() < 16 || ++decided_ % 16 == 0) {
+      EXPECT_EQ(picture(quick_.state()), picture(plain_.state()));
+    }
     return quick;
   }
   const Decider& decider() const { return decider_; }
@@ -74,10 +78,28 @@ class Twins {
   SchedulingWorld quick_;
   SchedulingWorld plain_;
   Decider decider_;
+  int decided_ = 0;
 };
 
+/// A cluster that lives through a seeded history, decided by both twins.
 class DeciderHistory : public testing::TestWithParam<std::uint64_t> {
  protected:
+  DeciderHistory() {
+    if (crosses_nodes) {
+      Rng templates(GetParam() + 77);
+      test::RandomTerms terms(templates);
+      for (int i = 0; i < 6; ++i) {
+        templates_.push_back(terms.add_to(small_pod(i)));
+      }
+      names = GetParam() % 4 == 1 ? 12 : 90; // more than 32 racks and hosts
+      usual_nodes = GetParam() % 4 == 1 ? 6 : 70;
+    }
+  }
+
+  static test::PodBuilder small_pod(int i) {
+    return pod("template").cpu(fmt::to_string(1 + i % 2)).memory("4Gi");
+  }
+
   test::NodeBuilder random_node(std::string_view name) {
     constexpr std::string_view kPlatforms[] = {"dgx-h100", "l40s-pcie-8", "dgx-a100", ""};
     auto builder = node(name);
@@ -90,7 +112,9 @@ class DeciderHistory : public testing::TestWithParam<std::uint64_t> {
     } else if (rng.chance(1, 2)) {
       builder.gpus(static_cast<int>(rng.between(1, 8)));
     }
-    builder.label("zone", rng.chance(1, 2) ? "a" : "b");
+    if (rng.chance(7, 8)) {
+      builder.label("zone", rng.chance(1, 2) ? "a" : "b");
+    }
     if (rng.chance(1, 6)) {
       builder.taint("team", rng.chance(1, 2) ? "NoSchedule" : "PreferNoSchedule", "x");
     }
@@ -100,11 +124,33 @@ class DeciderHistory : public testing::TestWithParam<std::uint64_t> {
     if (rng.chance(1, 6)) {
       builder.image(fmt::format("image-{}:1", rng.below(2)), 500'000'000);
     }
+    if (crosses_nodes && rng.chance(7, 8)) {
+      builder.label("rack", fmt::format("r{}", rng.below(names / 2)));
+    }
+    if (crosses_nodes && rng.chance(1, 12)) {
+      builder.label("kubernetes.io/hostname", "shared");
+    }
+    if (rng.chance(1, 4)) {
+      builder.resource(fmt::format("example.com/nic-{}", rng.below(3)), "2");
+    }
     return builder;
   }
 
   /// One of a dozen shapes.
   test::PodBuilder random_pod(std::string_view name) {
+    if (crosses_nodes && rng.chance(2, 3)) {
+      auto builder = templates_[rng.below(templates_.size())];
+      builder.edit([&](boost::json::object& document) {
+        api::object_at(document, "metadata")["name"] = test::text(name);
+      });
+      if (rng.chance(1, 6)) {
+        builder.ns("other");
+      }
+      if (rng.chance(1, 8)) {
+        builder.label("index", name); // as an indexed Job's pods have
+      }
+      return builder;
+    }
     auto builder = pod(name);
     const std::uint64_t shape = rng.below(12);
     constexpr int kGpus[] = {0, 1, 2, 4, 8, 1};
@@ -125,61 +171,93 @@ class DeciderHistory : public testing::TestWithParam<std::uint64_t> {
     if (shape == 11) {
       builder.priority(5);
     }
-    if (crosses_nodes && shape == 7) {
-      builder.label("app", "x");
-      builder = test::with_spec(builder, "affinity", R"({"podAntiAffinity": {
-          "requiredDuringSchedulingIgnoredDuringExecution": [
-            {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "x"}}}]}})");
+    if (shape == 4 || rng.chance(1, 30)) {
+      builder.extended(fmt::format("example.com/nic-{}", rng.below(3)), "1");
+      builder.priority(static_cast<std::int64_t>(rng.below(3)));
+    }
+    if (crosses_nodes && rng.chance(1, 2)) {
+      builder.label("app", rng.chance(1, 2) ? "x" : "y");
     }
     return builder;
   }
 
-  Rng rng{GetParam()};
-  bool crosses_nodes = false;
-};
-
-TEST_P(DeciderHistory, DecidesAsScheduleOneDoes) {
-  crosses_nodes = GetParam() % 3 == 0;
-  Twins twins;
-  std::vector<std::string> placed;
-  for (int step = 0; step < 250; ++step) {
-    SCOPED_TRACE(fmt::format("seed {} step {}", GetParam(), step));
-    if (step < 6 || rng.chance(1, 8)) {
-      const auto builder = random_node(fmt::format("n{}", rng.below(12)));
+  void change_nodes(int step) {
+    if (step < usual_nodes || rng.chance(1, 8)) {
+      const auto builder = random_node(fmt::format("n{}", rng.below(names)));
       twins.both([&](SchedulingWorld& world) { world.with(builder); });
     }
     if (rng.chance(1, 40)) {
-      const std::string gone = fmt::format("n{}", rng.below(12));
+      const std::string gone = fmt::format("n{}", rng.below(names));
       twins.both([&](SchedulingWorld& world) { world.state().remove_node(gone); });
     }
-    for (int i = 0; i < 3 && !placed.empty() && rng.chance(1, 3); ++i) {
-      const std::string uid = placed[rng.below(placed.size())];
-      std::erase(placed, uid);
-      twins.both([&](SchedulingWorld& world) { world.state().remove_pod(uid); });
+    if (crosses_nodes && rng.chance(1, 25)) {
+      const api::Labels labels = {{"team", rng.chance(1, 2) ? "x" : "y"}};
+      const std::string ns = rng.chance(1, 2) ? "other" : "default";
+      twins.both([&](SchedulingWorld& world) { world.state().set_namespace(ns, labels); });
     }
-    const std::string name = fmt::format("p{}", step);
-    const auto builder = random_pod(name);
+  }
+
+  /// Pods leave, or are told of again: bound, relabelled, on their way out.
+  void change_pods() {
+    for (int i = 0; i < 3 && !placed.empty() && rng.chance(1, 3); ++i) {
+      const auto it =
+          std::next(placed.begin(), static_cast<std::ptrdiff_t>(rng.below(placed.size())));
+      twins.both([&](SchedulingWorld& world) { world.state().remove_pod(it->first); });
+      placed.erase(it);
+    }
+    if (placed.empty() || rng.chance(2, 3)) {
+      return;
+    }
+    auto& [builder, on] =
+        std::next(placed.begin(), static_cast<std::ptrdiff_t>(rng.below(placed.size())))->second;
+    builder.on_node(on);
+    if (rng.chance(1, 4)) {
+      builder.label("app", rng.chance(1, 2) ? "x" : "y");
+    }
+    if (rng.chance(1, 6)) {
+      builder.deleted(TimePoint::from_unix_seconds(7));
+    }
+    twins.both([&](SchedulingWorld& world) { world.state().set_pod(world.describe(builder)); });
+  }
+
+  void decide(const test::PodBuilder& builder) {
     const Decision decision = twins.decide(builder);
     if (decision.placed()) {
-      placed.push_back("default/" + name);
+      const auto& meta = builder.build()->meta;
+      placed.emplace(meta.ns + "/" + meta.name, std::pair(builder, decision.node_name));
     }
     // Victims leave now or never; the nomination ends with a later attempt of the preemptor.
     for (const PodPtr& victim : decision.victims) {
-      std::erase(placed, victim->uid);
+      placed.erase(victim->uid);
       twins.both([&](SchedulingWorld& world) { world.state().remove_pod(victim->uid); });
     }
     if (decision.nominated_node && rng.chance(2, 3)) {
-      if (twins.decide(builder).placed()) {
-        placed.push_back("default/" + name);
-      }
+      decide(builder);
     }
+  }
+
+  Rng rng{GetParam()};
+  bool crosses_nodes = GetParam() % 2 == 1;
+  std::uint64_t names = 12;
+  int usual_nodes = 6;
+  Twins twins;
+  std::map<std::string, std::pair<test::PodBuilder, std::string>> placed; // by uid: pod, node
+
+ private:
+  std::vector<test::PodBuilder> templates_;
+};
+
+TEST_P(DeciderHistory, DecidesAsScheduleOneDoes) {
+  for (int step = 0; step < 250; ++step) {
+    SCOPED_TRACE(fmt::format("seed {} step {}", GetParam(), step));
+    change_nodes(step);
+    change_pods();
+    decide(random_pod(fmt::format("p{}", step)));
     if (HasFailure()) {
       return;
     }
   }
-  if (!crosses_nodes) {
-    EXPECT_GT(twins.decider().quick_decisions(), 50U);
-  }
+  EXPECT_GT(twins.decider().quick_decisions(), crosses_nodes ? 30U : 50U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, DeciderHistory, test::seeds(60));
@@ -195,6 +273,62 @@ TEST(Decider, LooksAtNoMoreThanWhatChangedOnceAShapeIsKnown) {
     EXPECT_TRUE(twins.decide(pod(fmt::format("p{}", i)).gpus(1 + i % 2)).placed());
   }
   EXPECT_EQ(twins.decider().quick_decisions(), 36U) << "two shapes, each met twice before";
+}
+
+TEST(Decider, CountsAcrossNodesWithoutLookingAtThemAgain) {
+  Twins twins;
+  for (int i = 0; i < 40; ++i) {
+    twins.both([&](SchedulingWorld& world) {
+      world.with(node(fmt::format("n{}", i)).label("zone", i % 3 == 0 ? "a" : "b"));
+    });
+  }
+  const auto spread = test::with_spec(
+      pod("spread").label("app", "x"), "topologySpreadConstraints",
+      R"([{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule",
+           "labelSelector": {"matchLabels": {"app": "x"}}}])");
+  const auto alone =
+      test::with_spec(pod("alone").label("app", "y"), "affinity",
+                      R"({"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+          {"topologyKey": "kubernetes.io/hostname",
+           "labelSelector": {"matchLabels": {"app": "y"}}}]}})");
+  const auto bystander = pod("bystander").label("app", "y");
+  for (int i = 0; i < 30; ++i) {
+    for (auto builder : {spread, alone, bystander}) {
+      builder.edit([&](boost::json::object& document) {
+        auto& name = api::object_at(document, "metadata")["name"].as_string();
+        name.append(fmt::format("-{}", i));
+      });
+      builder.label("index", fmt::to_string(i)); // of no interest to anybody
+      twins.decide(builder);
+    }
+  }
+  EXPECT_GT(twins.decider().quick_decisions(), 20U);
+}
+
+TEST(Decider, PreemptorsOfOneKindAgreeWhileTheirVictimsLeaveOrStay) {
+  Twins twins;
+  for (int i = 0; i < 15; ++i) {
+    const std::string name = fmt::format("n{}", i);
+    twins.both([&](SchedulingWorld& world) {
+      world.with(node(name).cpu("4"));
+      for (int j = 0; j < 4; ++j) {
+        world.with(pod(fmt::format("low-{}-{}", i, j)).cpu("1").priority((i + j) % 3), name);
+      }
+    });
+  }
+  for (int i = 0; i < 30; ++i) {
+    const auto builder = pod(fmt::format("high-{}", i)).cpu("2").priority(10);
+    const Decision decision = twins.decide(builder);
+    if (i % 4 == 0) {
+      continue; // victims take their time
+    }
+    for (const PodPtr& victim : decision.victims) {
+      twins.both([&](SchedulingWorld& world) { world.state().remove_pod(victim->uid); });
+    }
+    if (decision.nominated_node && i % 3 != 0) {
+      twins.decide(builder);
+    }
+  }
 }
 
 TEST(Decider, ACrowdThatFitsNowhereIsDecidedOnce) {

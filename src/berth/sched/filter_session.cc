@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -113,6 +114,27 @@ std::vector<PodPtr> guests_for(const PodInfo& pod, NodeId node, const ClusterSta
                                 state.find_pod(other->uid) == nullptr;
                        });
   return guests;
+}
+
+std::vector<std::pair<NodeFailure, std::int64_t>>
+count_verdicts(std::span<const NodeFailure> failures) {
+  std::map<std::pair<std::uint32_t, Verdict>, std::size_t> known;
+  std::vector<std::pair<NodeFailure, std::int64_t>> counted;
+  std::size_t last = 0; // neighbours often fail alike
+  for (const NodeFailure& failure : failures) {
+    const auto same = [&](const NodeFailure& other) {
+      return other.run == failure.run && other.verdict == failure.verdict;
+    };
+    if (counted.empty() || !same(counted[last].first)) {
+      const auto [it, fresh] = known.try_emplace({failure.run, failure.verdict}, counted.size());
+      if (fresh) {
+        counted.emplace_back(failure, 0);
+      }
+      last = it->second;
+    }
+    ++counted[last].second;
+  }
+  return counted;
 }
 
 NodeFailure FilterSession::filter(NodeId node) {

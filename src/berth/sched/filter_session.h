@@ -30,9 +30,15 @@ struct NodeFailure {
   Verdict verdict;
 };
 
+/// How many failures have the Run and verdict of each; one example of each.
+std::vector<std::pair<NodeFailure, std::int64_t>>
+count_verdicts(std::span<const NodeFailure> failures);
+
 /// Pods nominated to the node that count as there when `pod` looks at it: not placed yet, of equal
 /// or higher priority, another pod (spec 1.3).
 std::vector<PodPtr> guests_for(const PodInfo& pod, NodeId node, const ClusterState& state);
+
+class DryRunMemo;
 
 /// Lives inside schedule_one. Runs filter with nominated pods (spec 1.3) where a node has any.
 class FilterSession {
@@ -70,6 +76,8 @@ class FilterSession {
   std::optional<Status> absent;
   /// Plugins whose PreFilter rejected the pod or narrowed the nodes.
   std::vector<std::string> prefilter_plugins;
+  /// What evicting pods came to for earlier pods of the same kind; null: nothing is remembered.
+  DryRunMemo* dry_runs = nullptr;
 
  private:
   Status narrow(std::string_view plugin, std::vector<NodeId> nodes);

@@ -88,6 +88,7 @@ Result<Framework> Framework::make(const Profile& profile, const Registry& regist
     entry.events = entry.plugin->events();
     entry.points = entry.plugin->points() & wanted.points;
     entry.beyond_shape = entry.plugin->looks_beyond_shape() && (entry.points & kPrepared) != 0;
+    entry.sees_shades = entry.plugin->sees_shades() && (entry.points & kPrepared) != 0;
     framework.entries_.push_back(std::move(entry));
     if (framework.queue_sort_ == nullptr && framework.entries_.back().has(Point::QueueSort)) {
       framework.queue_sort_ = framework.entries_.back().plugin.get();

@@ -80,6 +80,7 @@ class Framework {
     std::vector<EventInterest> events;
     Points points = 0; ///< where it takes part
     bool beyond_shape = false;
+    bool sees_shades = false;
     bool has(Point point) const { return (points & static_cast<Points>(point)) != 0; }
   };
 

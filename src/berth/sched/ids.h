@@ -25,6 +25,8 @@ using ShapeId = Id<struct ShapeTag>;
 using ImageId = Id<struct ImageTag>;
 /// Interned by GPU model, as nodes name theirs.
 using GpuModelId = Id<struct GpuModelTag>;
+/// Interned by (anti-)affinity terms (affinity_terms.h).
+using TermsId = Id<struct TermsTag>;
 
 inline constexpr ResourceId kCpu{0};
 inline constexpr ResourceId kMemory{1};

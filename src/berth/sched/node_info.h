@@ -64,7 +64,6 @@ struct NodeInfo {
   std::vector<ImageId> images;                  ///< sorted
   std::vector<HostPort> used_ports;             ///< sorted, with repeats
   std::int64_t pods_with_affinity = 0;
-  std::int64_t pods_with_required_anti_affinity = 0;
   std::uint64_t generation = 0; ///< of the last change; grows over all nodes
   std::uint64_t arrival = 0;    ///< orders nodes as ClusterState::nodes() does
   NodeGpus gpus;

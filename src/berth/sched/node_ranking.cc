@@ -6,54 +6,146 @@
 
 namespace berth::sched {
 
-NodeRanking::NodeRanking(const Framework& framework, std::vector<ActiveRun> runs)
-    : runs_(std::move(runs)) {
-  for (const ActiveRun& active : runs_) {
-    if (active.filters) {
-      filters_.push_back(active.run.get());
+namespace {
+
+/// Classes that are empty for the moment are kept, up to so many more than there are others.
+constexpr std::size_t kSpareClasses = 64;
+
+} // namespace
+
+std::size_t NodeRanking::KeyHash::operator()(const std::vector<std::uint64_t>& key) const noexcept {
+  std::uint64_t hash = key.size();
+  for (const std::uint64_t part : key) {
+    hash = (hash ^ part) * 0x9e3779b97f4a7c15ULL;
+    hash ^= hash >> 32;
+  }
+  return hash;
+}
+
+NodeRanking::NodeRanking(const Framework& framework, std::vector<ActiveRun> runs,
+                         std::uint64_t seen)
+    : runs_(std::move(runs)), seen_(seen) {
+  for (std::uint32_t i = 0; i < runs_.size(); ++i) {
+    const ActiveRun& active = runs_[i];
+    Run* run = active.run.get();
+    const bool by_domain = run->reach() == Reach::Domain;
+    if (by_domain) {
+      by_domain_.push_back(run);
     }
-    const Grading grading = active.scores ? active.run->grading() : Grading::None;
-    if (grading != Grading::None) {
-      (grading == Grading::Absolute ? absolute_ : relative_)
-          .push_back({.run = active.run.get(), .weight = framework.entries()[active.entry].weight});
+    if (active.filters && by_domain) {
+      cell_filters_.push_back(run);
+    } else if (active.filters) {
+      filters_.emplace_back(i, run);
+    }
+    const Grading grading = active.scores ? run->grading() : Grading::None;
+    const Scorer scorer{.run = run, .weight = framework.entries()[active.entry].weight};
+    if (grading == Grading::Absolute) {
+      absolute_.push_back(scorer);
+    } else if (grading == Grading::Relative) {
+      relative_.push_back(scorer);
+      if (!by_domain) {
+        graded_.push_back(scorer);
+      }
     }
   }
 }
 
-bool NodeRanking::holds() const {
-  return std::ranges::all_of(
-      runs_, [](const ActiveRun& active) { return active.run->reach() == Reach::Node; });
+bool NodeRanking::holds(const ClusterState& state) const {
+  return (by_domain_.empty() || state.changed_since(seen_)) &&
+         std::ranges::all_of(
+             runs_, [](const ActiveRun& active) { return active.run->reach() != Reach::Cluster; });
 }
 
 void NodeRanking::sync(const ClusterState& state) {
   places_.resize(std::max(places_.size(), state.node_slots()));
-  const auto changed = everything_seen_ ? state.changed_since(seen_) : std::nullopt;
-  if (!changed || changed->size() > 2 * places_.size()) {
+  const auto changed = state.changed_since(seen_);
+  BERTH_ASSERT(changed || by_domain_.empty(), "a ranking missed changes");
+  dirty_.clear();
+  for (const NodeChange& change : changed.value_or(std::span<const NodeChange>())) {
+    if (dirty_.empty() || dirty_.back() != change.node) {
+      dirty_.push_back(change.node);
+    }
+    for (Run* run : by_domain_) {
+      run->follow(change, dirty_);
+    }
+  }
+  seen_ = state.change_count();
+  if (!changed || !everything_seen_ || dirty_.size() > 2 * places_.size()) {
+    everything_seen_ = true;
     for (std::uint32_t i = 0; i < state.node_slots(); ++i) {
       look_at(state, NodeId(i));
     }
-  } else {
-    for (std::size_t i = 0; i < changed->size(); ++i) {
-      if (i + 1 == changed->size() || (*changed)[i] != (*changed)[i + 1]) {
-        look_at(state, (*changed)[i]);
-      }
+    return;
+  }
+  if (dirty_.size() > 2) {
+    std::ranges::sort(dirty_);
+    dirty_.erase(std::ranges::unique(dirty_).begin(), dirty_.end());
+  }
+  for (const NodeId node : dirty_) {
+    look_at(state, node);
+  }
+}
+
+void NodeRanking::added(const PodInfo& pod, NodeId node) {
+  for (Run* run : by_domain_) {
+    run->add_pod(pod, node);
+  }
+}
+
+void NodeRanking::removed(const PodInfo& pod, NodeId node) {
+  for (Run* run : by_domain_) {
+    run->remove_pod(pod, node);
+  }
+}
+
+NodeFailure NodeRanking::first_failure(NodeId node) const {
+  for (const auto& [index, run] : filters_) {
+    if (const Verdict verdict = run->filter(node); !verdict.ok()) {
+      return {.node = node, .run = index, .verdict = verdict};
     }
   }
-  everything_seen_ = true;
-  seen_ = state.change_count();
+  return {.node = node, .run = 0, .verdict = Verdict::feasible()};
 }
 
 bool NodeRanking::fits(const ClusterState& state, NodeId node) const {
-  return state.node(node).node != nullptr &&
-         std::ranges::all_of(filters_, [&](const Run* run) { return run->filter(node).ok(); });
+  return state.node(node).node != nullptr && first_failure(node).verdict.ok() &&
+         std::ranges::all_of(cell_filters_, [&](const Run* run) { return run->filter(node).ok(); });
 }
 
 void NodeRanking::look_at(const ClusterState& state, NodeId node) {
-  if (state.node(node).nominated == 0 && fits(state, node)) {
+  const NodeInfo& info = state.node(node);
+  if (info.nominated > 0 || info.node == nullptr) {
+    take_out(node);
+    return;
+  }
+  const NodeFailure failure = first_failure(node);
+  if (!failures_.empty()) {
+    failures_.resize(std::max<std::size_t>(failures_.size(), node.index() + std::size_t{1}));
+    failures_[node.index()] = failure;
+  }
+  if (failure.verdict.ok()) {
     admit(state, node);
   } else {
     take_out(node);
   }
+}
+
+std::optional<std::vector<NodeFailure>> NodeRanking::failures(const ClusterState& state) {
+  if (!by_domain_.empty() || !state.nodes_with_nominations().empty()) {
+    return std::nullopt;
+  }
+  if (failures_.empty()) {
+    failures_.resize(state.node_slots());
+    for (const NodeId node : state.nodes()) {
+      failures_[node.index()] = first_failure(node);
+    }
+  }
+  std::vector<NodeFailure> failures;
+  failures.reserve(state.nodes().size());
+  for (const NodeId node : state.nodes()) {
+    failures.push_back(failures_[node.index()]);
+  }
+  return failures;
 }
 
 void NodeRanking::admit(const ClusterState& state, NodeId node) {
@@ -65,26 +157,52 @@ void NodeRanking::admit(const ClusterState& state, NodeId node) {
 }
 
 std::uint32_t NodeRanking::class_of(NodeId node) {
-  grades_.clear();
-  for (const Scorer& scorer : relative_) {
-    grades_.push_back(scorer.run->grade(node));
+  key_.clear();
+  for (const Scorer& scorer : graded_) {
+    key_.push_back(scorer.run->grade(node));
   }
-  const auto [it, fresh] =
-      class_by_grades_.try_emplace(grades_, static_cast<std::uint32_t>(classes_.size()));
-  if (fresh) {
+  for (const Run* run : by_domain_) {
+    run->cell(node, key_);
+  }
+  if (const auto known = class_by_key_.find(key_); known != class_by_key_.end()) {
+    return known->second;
+  }
+  if (empty_ > kSpareClasses + classes_.size() / 2) {
+    drop_empty_classes();
+  }
+  std::uint32_t cls = static_cast<std::uint32_t>(classes_.size());
+  if (free_.empty()) {
     classes_.emplace_back();
+  } else {
+    cls = free_.back();
+    free_.pop_back();
   }
-  return it->second;
+  ++empty_;
+  class_by_key_.emplace(key_, cls);
+  return cls;
+}
+
+void NodeRanking::drop_empty_classes() {
+  std::erase_if(class_by_key_, [&](const auto& entry) {
+    const bool empty = classes_[entry.second].heap.empty();
+    if (empty) {
+      free_.push_back(entry.second);
+    }
+    return empty;
+  });
+  empty_ = 0;
 }
 
 void NodeRanking::put(NodeId node, std::uint32_t cls, Seat seat) {
   if (places_[node.index()].cls != cls) {
     take_out(node);
     Class& to = classes_[cls];
-    classes_changed_ = classes_changed_ || to.heap.empty();
+    if (to.heap.empty()) {
+      classes_changed_ = true;
+      --empty_;
+    }
     places_[node.index()] = {.cls = cls, .seat = static_cast<std::uint32_t>(to.heap.size())};
     to.heap.push_back(seat);
-    ++feasible_;
   } else {
     classes_[cls].heap[places_[node.index()].seat] = seat;
   }
@@ -99,14 +217,16 @@ void NodeRanking::take_out(NodeId node) {
   Class& cls = classes_[place.cls];
   const std::size_t seat = place.seat;
   place = {};
-  --feasible_;
   const Seat last = cls.heap.back();
   cls.heap.pop_back();
   if (seat < cls.heap.size()) {
     move_seat(cls, seat, last);
     settle(cls, seat);
   }
-  classes_changed_ = classes_changed_ || cls.heap.empty();
+  if (cls.heap.empty()) {
+    classes_changed_ = true;
+    ++empty_;
+  }
 }
 
 void NodeRanking::move_seat(Class& cls, std::size_t to, const Seat& seat) {
@@ -134,43 +254,49 @@ void NodeRanking::settle(Class& cls, std::size_t seat) {
   move_seat(cls, seat, moving);
 }
 
-/// Comparative scores depend only on which classes have nodes.
+/// Asks of one node of each class what holds for all of them: do they fit, and how do they compare?
 void NodeRanking::compare_classes() {
-  std::vector<NodeId> nodes;
-  std::vector<Class*> present;
+  examples_.clear();
+  alike_.clear();
+  compared_.clear();
   for (Class& cls : classes_) {
-    if (!cls.heap.empty()) {
+    cls.passes = !cls.heap.empty() && std::ranges::all_of(cell_filters_, [&](const Run* run) {
+      return run->filter(cls.heap.front().node).ok();
+    });
+    if (cls.passes) {
       cls.offset = 0;
-      nodes.push_back(cls.heap.front().node);
-      present.push_back(&cls);
+      examples_.push_back(cls.heap.front().node);
+      alike_.push_back(cls.heap.size());
+      compared_.push_back(&cls);
     }
   }
-  std::vector<std::int64_t> scores(nodes.size());
+  scores_.resize(examples_.size());
   for (const Scorer& scorer : relative_) {
-    if (!scorer.run->pre_score(nodes).ok()) {
+    if (examples_.empty() || !scorer.run->pre_score_cells(examples_, alike_).ok()) {
       continue;
     }
-    std::ranges::transform(nodes, scores.begin(),
+    std::ranges::transform(examples_, scores_.begin(),
                            [&](NodeId node) { return scorer.run->score(node); });
-    scorer.run->normalize(nodes, scores);
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-      present[i]->offset += scorer.weight * scores[i];
+    scorer.run->normalize(examples_, scores_);
+    for (std::size_t i = 0; i < examples_.size(); ++i) {
+      compared_[i]->offset += scorer.weight * scores_[i];
     }
   }
   classes_changed_ = false;
 }
 
-NodeId NodeRanking::best() {
-  BERTH_ASSERT(feasible_ > 0, "nothing is feasible");
-  if (classes_changed_) {
+std::optional<NodeRanking::Choice> NodeRanking::choose() {
+  if (classes_changed_ || !by_domain_.empty()) {
     compare_classes();
   }
+  Choice choice;
   const Seat* best = nullptr;
   std::int64_t best_total = 0;
   for (const Class& cls : classes_) {
-    if (cls.heap.empty()) {
+    if (cls.heap.empty() || !cls.passes) {
       continue;
     }
+    choice.feasible += cls.heap.size();
     const Seat& seat = cls.heap.front();
     const std::int64_t total = cls.offset + seat.score;
     if (best == nullptr || total > best_total ||
@@ -179,7 +305,11 @@ NodeId NodeRanking::best() {
       best_total = total;
     }
   }
-  return best->node;
+  if (best == nullptr) {
+    return std::nullopt;
+  }
+  choice.node = best->node;
+  return choice;
 }
 
 } // namespace berth::sched

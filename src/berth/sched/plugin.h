@@ -49,6 +49,7 @@ struct PermitResult {
 /// On what a Run's verdict and score of a node depend.
 enum class Reach {
   Node,   ///< on that node as it is (its object, the pods on it), so a Run serves later pods too
+  Domain, ///< on the node's cell alone, once told of all changes: see Run::cell
   Cluster ///< on other nodes or pods, or on what was prepared: ask anew for every pod
 };
 /// How a Run scores.
@@ -58,14 +59,20 @@ enum class Grading {
   Relative  ///< by comparison: see Run::grade
 };
 
-/// One pod's prepared state, for one cycle, or for all pods of a shape while reach() is Node (see
-/// Decider). filter and score may be called for any node of the state, in any order.
+/// One pod's prepared state, for one cycle, or for all pods of a shape while reach() is not Cluster
+/// (see Decider). filter and score may be called for any node of the state, in any order.
 class Run {
  public:
   virtual ~Run() = default;
 
-  /// Asked again before every use; Node only if what was prepared still holds.
+  /// Asked again before every use; Node or Domain only if what was prepared still holds.
   virtual Reach reach() const { return Reach::Cluster; }
+  /// Reach Domain: the state has changed so since the Run was prepared or last told. Appends other
+  /// nodes whose cell is another one now.
+  virtual void follow(const NodeChange&, std::vector<NodeId>&) {}
+  /// Reach Domain: nodes of one cell get one verdict and one raw score, whatever these are at the
+  /// moment. Appends what names the cell, as many numbers for every node.
+  virtual void cell(NodeId, std::vector<std::uint64_t>&) const {}
   virtual Grading grading() const { return Grading::None; }
   /// Relative grading: nodes of one grade get one score, whatever other nodes there are, and scores
   /// depend only on which grades occur.
@@ -73,6 +80,8 @@ class Run {
 
   /// Hot: no allocation, no text.
   virtual Verdict filter(NodeId) const { return Verdict::feasible(); }
+  /// The only nodes that filter can pass, by id, if that is known.
+  virtual std::optional<std::span<const NodeId>> only_on() const { return std::nullopt; }
   /// Texts of a verdict that filter gave for the node.
   virtual std::vector<std::string> reasons(NodeId, Verdict) const { return {}; }
   /// What if `pod` were (not) on `node`: the state has just been changed so; adjust what was
@@ -83,6 +92,10 @@ class Run {
   /// Before scoring, with the feasible nodes (two or more). Success, Skip (no score from this
   /// plugin) or Error.
   virtual Status pre_score(std::span<const NodeId>) { return Status::success(); }
+  /// The same where each node stands for so many of its cell and grade.
+  virtual Status pre_score_cells(std::span<const NodeId> nodes, std::span<const std::size_t>) {
+    return pre_score(nodes);
+  }
   /// Raw score, any range if normalize maps it.
   virtual std::int64_t score(NodeId) const { return 0; }
   /// Maps raw scores, in the order of `nodes`, into [0, 100].
@@ -181,6 +194,11 @@ class Plugin {
   /// Does prepare() depend on more than the pod's shape and the state? Then it is asked for every
   /// pod.
   virtual bool looks_beyond_shape() const { return false; }
+  /// Does prepare() depend on more of the pod than its shape, through what others say of it? Then
+  /// shade() says how.
+  virtual bool sees_shades() const { return false; }
+  /// Appends what tells pods of one shape apart in this state: equal shades, equal answers.
+  virtual void shade(const PodInfo&, const ClusterState&, std::vector<std::uint32_t>&) const {}
   /// No node was feasible.
   virtual PostFilterResult post_filter(FilterSession&) const { return {}; }
   /// The pod is assumed and reserved on the node. Members already waiting are known to the plugin

@@ -18,10 +18,6 @@ bool PodInfo::has_affinity() const {
   return bears(pod->spec.pod_affinity) || bears(pod->spec.pod_anti_affinity);
 }
 
-bool PodInfo::has_required_anti_affinity() const {
-  return pod->spec.pod_anti_affinity && !pod->spec.pod_anti_affinity->required.empty();
-}
-
 std::string normalised_image(std::string_view reference) {
   // A tag is a colon after the last slash; a digest has a colon there too.
   const auto slash = reference.rfind('/');

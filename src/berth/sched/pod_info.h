@@ -47,12 +47,12 @@ struct PodInfo {
   std::vector<std::string> images;   ///< normalised; init and regular containers, image volumes
   std::int64_t image_containers = 0; ///< init + regular containers
   ShapeId shape;                     ///< of pods without a node; see shape.h
+  TermsId terms;                     ///< of pods with (anti-)affinity; see affinity_terms.h
 
   const std::string& ns() const { return pod->meta.ns; }
   const std::string& name() const { return pod->meta.name; }
   std::int64_t request(ResourceId id) const;
   bool has_affinity() const;
-  bool has_required_anti_affinity() const;
 };
 
 using PodPtr = std::shared_ptr<const PodInfo>;

@@ -7,9 +7,9 @@
 
 #include "berth/base/rng.h"
 #include "berth/model/requests.h"
+#include "berth/sched/decider.h"
 #include "berth/sched/message.h"
 #include "berth/sched/queue.h"
-#include "berth/sched/rejection_memo.h"
 #include "berth/testing/scheduling_world.h"
 #include "berth/testing/seeds.h"
 
@@ -257,16 +257,11 @@ TEST_P(AgainstReference, EveryDecisionOfARandomHistoryAgrees) {
 INSTANTIATE_TEST_SUITE_P(Seeds, AgainstReference, test::seeds(30));
 
 /// Decides whatever the queue gives until it gives no more, as the scheduler process does.
-void drain(SchedulingWorld& world, Queue& queue, RejectionMemo& memo,
-           std::vector<std::string>& placed, TimePoint now) {
+void drain(Decider& decider, Queue& queue, std::vector<std::string>& placed, TimePoint now) {
   queue.flush(now);
   queue.offer_rest(now);
   while (auto queued = queue.pop(now)) {
-    auto known = memo.find(world.state(), *queued->pod);
-    const Decision decision = known ? *std::move(known)
-                                    : schedule_one(world.framework(), world.state(), queued->pod,
-                                                   {.post_filter = PostFilters::Skip});
-    memo.remember(world.state(), *queued->pod, decision);
+    const Decision decision = decider.decide(queued->pod, {.post_filter = PostFilters::Skip});
     if (decision.placed()) {
       placed.push_back(queued->pod->uid);
       queue.done(queued->pod->uid);
@@ -287,7 +282,7 @@ TEST_P(NeverForgets, APodThatCouldBePlacedIsPlaced) {
   QueuePolicy policy = queue_policy(world.framework());
   policy.room = [&](NodeId node) { return room_on(world.state(), node); };
   Queue queue(policy, {.max_in_unschedulable = Duration::max()});
-  RejectionMemo memo;
+  Decider decider(world.framework(), world.state());
   std::map<std::string, std::shared_ptr<const model::Node>> nodes;
   std::vector<std::string> placed;
   for (int step = 0; step < 150; ++step) {
@@ -324,7 +319,7 @@ TEST_P(NeverForgets, APodThatCouldBePlacedIsPlaced) {
                                 make.rng.chance(1, 2) ? "podAffinity" : "podAntiAffinity"));
     }
     queue.add(world.describe(builder), now);
-    drain(world, queue, memo, placed, now);
+    drain(decider, queue, placed, now);
     for (const std::string& uid : queue.waiting()) {
       const PodPtr waiting = queue.find(uid)->pod;
       const Decision could = schedule_one(world.framework(), world.state(), waiting,

@@ -18,8 +18,54 @@ class Hash {
   std::size_t seed_ = 0;
 };
 
-bool reads_own_labels(const model::PodSpec& spec) {
-  return spec.pod_affinity || spec.pod_anti_affinity || !spec.topology_spread_constraints.empty();
+void add(Hash& hash, const std::vector<api::Requirement>& requirements) {
+  for (const api::Requirement& requirement : requirements) {
+    hash.add(requirement.key);
+    for (const std::string& value : requirement.values) {
+      hash.add(value);
+    }
+  }
+}
+
+/// Calls visit(key) for the labels that the pod's own terms name.
+template <class Visit> void for_each_own_label(const model::PodSpec& spec, const Visit& visit) {
+  const auto visit_selector = [&](const std::optional<api::Selector>& selector) {
+    if (selector) {
+      for (const api::Requirement& requirement : selector->requirements) {
+        visit(requirement.key);
+      }
+    }
+  };
+  for (const auto* affinity : {&spec.pod_affinity, &spec.pod_anti_affinity}) {
+    if (*affinity) {
+      for (const auto& term : (*affinity)->required) {
+        visit_selector(term.label_selector);
+      }
+      for (const auto& weighted : (*affinity)->preferred) {
+        visit_selector(weighted.term.label_selector);
+      }
+    }
+  }
+  for (const auto& constraint : spec.topology_spread_constraints) {
+    visit_selector(constraint.label_selector);
+    std::ranges::for_each(constraint.match_label_keys, visit);
+  }
+}
+
+const std::string* label_of(const PodInfo& pod, const std::string& key) {
+  const auto it = pod.pod->meta.labels.find(key);
+  return it == pod.pod->meta.labels.end() ? nullptr : &it->second;
+}
+
+/// Precondition: the terms are the same.
+bool same_own_labels(const PodInfo& a, const PodInfo& b) {
+  bool same = true;
+  for_each_own_label(a.pod->spec, [&](const std::string& key) {
+    const std::string* x = label_of(a, key);
+    const std::string* y = label_of(b, key);
+    same = same && (x == nullptr) == (y == nullptr) && (x == nullptr || *x == *y);
+  });
+  return same;
 }
 
 bool same_terms(const model::PodSpec& a, const model::PodSpec& b) {
@@ -57,7 +103,7 @@ bool same_shape(const PodInfo& a, const PodInfo& b) {
          a.ns() == b.ns() && x.scheduler_name == y.scheduler_name &&
          x.preemption_policy == y.preemption_policy && x.scheduling_gates == y.scheduling_gates &&
          same_terms(x, y) && x.volumes == y.volumes && (!has_ephemeral(x) || a.uid == b.uid) &&
-         (!reads_own_labels(x) || a.pod->meta.labels == b.pod->meta.labels);
+         same_own_labels(a, b);
 }
 
 std::size_t shape_hash(const PodInfo& pod) {
@@ -84,15 +130,21 @@ std::size_t shape_hash(const PodInfo& pod) {
     hash.add(pod.share->wish.memory);
   }
   hash.add(spec.tolerations.size());
+  if (spec.node_affinity && spec.node_affinity->required) {
+    for (const auto& term : spec.node_affinity->required->terms) {
+      add(hash, term.match_expressions);
+      add(hash, term.match_fields); // a DaemonSet's pods differ in nothing else
+    }
+  }
   for (const auto& volume : spec.volumes) {
     hash.add(volume.claim);
   }
-  if (reads_own_labels(spec)) {
-    for (const auto& [key, value] : pod.pod->meta.labels) {
+  for_each_own_label(spec, [&](const std::string& key) {
+    if (const std::string* value = label_of(pod, key)) {
       hash.add(key);
-      hash.add(value);
+      hash.add(*value);
     }
-  }
+  });
   return hash.value();
 }
 

@@ -11,9 +11,8 @@
 
 namespace berth::sched {
 
-/// Do the pods look alike to every plugin? Labels count only where the pod itself has terms that
-/// read labels (pod affinity, topology spread); what others' terms see of it is not part of a
-/// shape.
+/// Do the pods look alike to every plugin? Of the labels only those count that the pod's own terms
+/// (pod affinity, topology spread) name; what others' terms see of it is not part of a shape.
 bool same_shape(const PodInfo& a, const PodInfo& b);
 std::size_t shape_hash(const PodInfo& pod);
 

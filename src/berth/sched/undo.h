@@ -46,7 +46,9 @@ class [[nodiscard]] Undo {
     enum class Kind { Placed, Removed } kind = Kind::Placed;
     PlacedPod placed;
     PodSlot slot;
-    std::size_t position = 0; ///< index in the node's list of pods
+    std::size_t position = 0;     ///< index in the node's list of pods
+    std::uint64_t before = 0;     ///< changes of the state before this one
+    std::uint64_t generation = 0; ///< of the node before
   };
   Undo(ClusterState& state, Change change) : state_(&state), change_(std::move(change)) {}
 

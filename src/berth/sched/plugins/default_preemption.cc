@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "berth/api/strict.h"
+#include "berth/sched/dry_run_memo.h"
 #include "berth/sched/filter_session.h"
 #include "berth/sched/message.h"
 #include "berth/sched/preemption.h"
@@ -132,18 +133,29 @@ class DefaultPreemption final : public Plugin {
     const std::size_t wanted = wanted_candidates(nodes.size());
     const std::size_t offset = start_offset(*session.pod(), nodes.size());
     bool harmless = false;
+    std::vector<NodeFailure> failing_still;
+    std::int64_t without_victims = 0;
+    DryRunMemo fresh;
+    DryRunMemo& memo = session.dry_runs == nullptr ? fresh : *session.dry_runs;
+    memo.open(session);
     for (std::size_t i = 0; i < nodes.size() && !(harmless && candidates.size() >= wanted); ++i) {
-      DryRun run = select_victims(session, nodes[(offset + i) % nodes.size()]);
-      if (auto* candidate = std::get_if<PreemptionCandidate>(&run)) {
+      const DryRun& run = memo.run(session, nodes[(offset + i) % nodes.size()]);
+      if (const auto* candidate = std::get_if<PreemptionCandidate>(&run)) {
         harmless = harmless || candidate->budget_violations == 0;
-        candidates.push_back(std::move(*candidate));
+        candidates.push_back(*candidate);
       } else if (const auto* failing = std::get_if<StillFailing>(&run)) {
-        for (std::string& reason : session.reasons(failing->failure)) {
-          ++reasons[std::move(reason)];
-        }
+        failing_still.push_back(failing->failure);
       } else {
-        ++reasons[std::string(kReasonNoVictims)];
+        ++without_victims;
       }
+    }
+    for (const auto& [example, count] : count_verdicts(failing_still)) {
+      for (std::string& reason : session.reasons(example)) {
+        reasons[std::move(reason)] += count;
+      }
+    }
+    if (without_victims > 0) {
+      reasons[std::string(kReasonNoVictims)] += without_victims;
     }
     return candidates;
   }

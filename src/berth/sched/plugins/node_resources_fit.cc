@@ -42,6 +42,17 @@ class FitRun final : public Run {
   Reach reach() const override { return Reach::Node; }
   Grading grading() const override { return Grading::Absolute; }
 
+  std::optional<std::span<const NodeId>> only_on() const override {
+    std::optional<std::span<const NodeId>> fewest;
+    for (const auto& [resource, amount] : requests_) {
+      if (resource.index() >= kInlineResources) {
+        const auto nodes = state_->nodes_with(resource);
+        fewest = fewest && fewest->size() <= nodes.size() ? fewest : nodes;
+      }
+    }
+    return fewest;
+  }
+
   Verdict filter(NodeId id) const override {
     const NodeInfo& node = state_->node(id);
     std::uint64_t detail =

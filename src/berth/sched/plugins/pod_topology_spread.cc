@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "berth/sched/domain_tally.h"
 #include "berth/sched/plugins/node_affinity.h"
 
 namespace berth::sched {
@@ -70,43 +71,100 @@ bool included(const Constraint& constraint, const PodInfo& pod, const model::Nod
          });
 }
 
-std::int64_t count_on(const ClusterState& state, const NodeInfo& node, const Constraint& constraint,
-                      const PodInfo& pod) {
-  return std::ranges::count_if(node.pods, [&](PodSlot slot) {
-    const PodInfo& other = *state.placed(slot).pod;
-    return other.ns() == pod.ns() && constraint.counts(other);
-  });
-}
+constexpr std::uint64_t kNoDomain = UINT64_MAX;
+/// Up to so many domains a cell names the domain; with more, what is counted there.
+constexpr std::size_t kFewDomains = 32;
+/// With more cells than this, keeping them costs more than looking at every node.
+constexpr std::size_t kMostDomains = 1024;
 
-/// Matching pods by domain, with the least count at hand. O(log domains) a change.
-class Domains {
+/// A constraint and the pods it counts, by node and domain.
+struct Rule {
+  Constraint constraint;
+  bool matches_self = false;
+  bool by_name = true; ///< cells name the domain
+  DomainTally matching;
+};
+
+enum class Kind { Hard, Soft };
+
+/// The constraints of one kind. A node counts for a rule if it has every rule's label and the
+/// rule's policies include it.
+class Rules {
  public:
-  void add(const std::string& value, std::int64_t delta) {
-    const auto [it, fresh] = counts_.try_emplace(value, 0);
-    if (!fresh) {
-      drop(it->second);
+  Rules(const PodInfo& pod, const ClusterState& state, Kind kind) {
+    for (Constraint& constraint :
+         constraints_of(pod, kind == Kind::Hard ? "DoNotSchedule" : "ScheduleAnyway")) {
+      const Topology& topology = state.topology(constraint.topology_key);
+      rules_.push_back(
+          {.constraint = std::move(constraint),
+           .by_name = kind == Kind::Soft || topology.inhabited() <= kFewDomains,
+           .matching = DomainTally(topology, kind == Kind::Hard ? DomainTally::Order::Ordered
+                                                                : DomainTally::Order::Unordered)});
+      rules_.back().matches_self = rules_.back().constraint.matches_self(pod);
     }
-    it->second += delta;
-    ++by_count_[it->second];
   }
-  std::int64_t at(const std::string& value) const {
-    const auto it = counts_.find(value);
-    return it == counts_.end() ? 0 : it->second;
+
+  void count(const PodInfo& pod, const ClusterState& state) {
+    for (std::uint32_t i = 0; !rules_.empty() && i < state.node_slots(); ++i) {
+      const NodeInfo& info = state.node(NodeId(i));
+      update_homes(pod, info, nullptr);
+      for (const PodSlot slot : info.pods) {
+        add(pod, *state.placed(slot).pod, info.id, 1, nullptr);
+      }
+    }
   }
-  std::int64_t least(std::int64_t min_domains) const {
-    const bool too_few = static_cast<std::int64_t>(counts_.size()) < min_domains;
-    return too_few || by_count_.empty() ? 0 : by_count_.begin()->first;
+  /// `other` came to the node or left it. Appends nodes whose cells changed, unless null.
+  void add(const PodInfo& pod, const PodInfo& other, NodeId node, std::int64_t sign,
+           std::vector<NodeId>* moved) {
+    if (other.ns() != pod.ns()) {
+      return;
+    }
+    for (Rule& rule : rules_) {
+      if (rule.constraint.counts(other)) {
+        rule.matching.add(node, sign);
+        tell_members(rule, rule.matching.home(node), moved);
+      }
+    }
   }
+  void update_homes(const PodInfo& pod, const NodeInfo& info, std::vector<NodeId>* moved) {
+    const bool complete = info.node != nullptr && has_domains(info.id);
+    for (Rule& rule : rules_) {
+      const bool counts = complete && included(rule.constraint, pod, *info.node);
+      const DomainId before = rule.matching.home(info.id);
+      const DomainId after = counts ? rule.matching.topology().domain_of(info.id) : DomainId();
+      if (rule.matching.set_home(info.id, after)) {
+        tell_members(rule, before, moved);
+        tell_members(rule, after, moved);
+      }
+    }
+  }
+
+  bool empty() const { return rules_.empty(); }
+  /// Does the node have the label of every rule?
+  bool has_domains(NodeId node) const {
+    return std::ranges::all_of(
+        rules_, [&](const Rule& rule) { return rule.matching.topology().domain_of(node).valid(); });
+  }
+  /// Do the cells name too many domains?
+  bool too_many() const {
+    return std::ranges::any_of(rules_, [](const Rule& rule) {
+      return rule.by_name && rule.constraint.topology_key != kHostname &&
+             rule.matching.topology().inhabited() > kMostDomains;
+    });
+  }
+  const std::vector<Rule>& list() const { return rules_; }
 
  private:
-  void drop(std::int64_t count) {
-    const auto it = by_count_.find(count);
-    if (--it->second == 0) {
-      by_count_.erase(it);
+  /// Cells that tell what is counted change with the domain. A hostname's soft rule counts on the
+  /// node alone, which changed itself.
+  void tell_members(const Rule& rule, DomainId domain, std::vector<NodeId>* moved) const {
+    if (moved != nullptr && !rule.by_name && domain.valid()) {
+      const auto members = rule.matching.topology().members(domain);
+      moved->insert(moved->end(), members.begin(), members.end());
     }
   }
-  std::map<std::string, std::int64_t> counts_;
-  std::map<std::int64_t, std::int64_t> by_count_; // count -> domains that have it
+
+  std::vector<Rule> rules_;
 };
 
 enum Detail : std::uint64_t { kSkew, kMissingLabel };
@@ -114,36 +172,55 @@ enum Detail : std::uint64_t { kSkew, kMissingLabel };
 class SpreadRun final : public Run {
  public:
   SpreadRun(PodPtr pod, const ClusterState& state)
-      : pod_(std::move(pod)), state_(&state), hard_(constraints_of(*pod_, "DoNotSchedule")),
-        soft_(constraints_of(*pod_, "ScheduleAnyway")), domains_(hard_.size()) {
-    for (const NodeId id : hard_.empty() ? std::span<const NodeId>() : state.nodes()) {
-      const NodeInfo& info = state.node(id);
-      if (!has_all_keys(*info.node, hard_)) {
-        continue;
-      }
-      for (std::size_t i = 0; i < hard_.size(); ++i) {
-        if (included(hard_[i], *pod_, *info.node)) {
-          domains_[i].add(info.labels().at(hard_[i].topology_key),
-                          count_on(state, info, hard_[i], *pod_));
-        }
-      }
-    }
+      : pod_(std::move(pod)), state_(&state), hard_(*pod_, state, Kind::Hard),
+        soft_(*pod_, state, Kind::Soft) {
+    hard_.count(*pod_, state);
+    soft_.count(*pod_, state);
   }
 
   bool has_no_filter() const { return hard_.empty(); }
 
-  Verdict filter(NodeId id) const override {
-    const auto& labels = state_->node(id).labels();
-    for (std::size_t i = 0; i < hard_.size(); ++i) {
-      const Constraint& constraint = hard_[i];
-      const auto label = labels.find(constraint.topology_key);
-      if (label == labels.end()) {
+  Reach reach() const override {
+    return hard_.too_many() || soft_.too_many() ? Reach::Cluster : Reach::Domain;
+  }
+  Grading grading() const override { return soft_.empty() ? Grading::None : Grading::Relative; }
+
+  void follow(const NodeChange& change, std::vector<NodeId>& moved) override {
+    for (Rules* rules : {&hard_, &soft_}) {
+      if (change.pod != nullptr) {
+        rules->add(*pod_, *change.pod, change.node, change.sign, &moved);
+      } else {
+        rules->update_homes(*pod_, state_->node(change.node), &moved);
+      }
+    }
+  }
+
+  void cell(NodeId node, std::vector<std::uint64_t>& key) const override {
+    for (const Rule& rule : hard_.list()) {
+      const DomainId domain = rule.matching.topology().domain_of(node);
+      key.push_back(!domain.valid() ? kNoDomain
+                    : rule.by_name  ? domain.index()
+                                    : static_cast<std::uint64_t>(rule.matching.at(domain)));
+    }
+    const bool scored = soft_.has_domains(node);
+    for (const Rule& rule : soft_.list()) {
+      key.push_back(!scored ? kNoDomain
+                    : rule.constraint.topology_key == kHostname
+                        ? static_cast<std::uint64_t>(rule.matching.of_node(node))
+                        : rule.matching.topology().domain_of(node).index());
+    }
+  }
+
+  Verdict filter(NodeId node) const override {
+    for (const Rule& rule : hard_.list()) {
+      const DomainId domain = rule.matching.topology().domain_of(node);
+      if (!domain.valid()) {
         return Verdict::unresolvable(kMissingLabel);
       }
-      const std::int64_t self = constraint.matches_self(*pod_) ? 1 : 0;
-      const std::int64_t skew =
-          domains_[i].at(label->second) + self - domains_[i].least(constraint.min_domains);
-      if (skew > constraint.max_skew) {
+      const bool too_few = rule.matching.inhabited() < rule.constraint.min_domains;
+      const std::int64_t least = too_few ? 0 : rule.matching.least();
+      const std::int64_t self = rule.matches_self ? 1 : 0;
+      if (rule.matching.at(domain) + self - least > rule.constraint.max_skew) {
         return Verdict::unschedulable(kSkew);
       }
     }
@@ -158,49 +235,35 @@ class SpreadRun final : public Run {
   void remove_pod(const PodInfo& pod, NodeId node) override { update(pod, node, -1); }
 
   Status pre_score(std::span<const NodeId> feasible) override {
+    return pre_score_cells(feasible, std::vector<std::size_t>(feasible.size(), 1));
+  }
+  Status pre_score_cells(std::span<const NodeId> nodes,
+                         std::span<const std::size_t> alike) override {
     if (soft_.empty()) {
       return Status::skip();
     }
-    counts_.assign(soft_.size(), {});
-    ignored_.assign(state_->node_slots(), false);
-    std::int64_t ignored = 0;
-    for (const NodeId id : feasible) {
-      const model::Node& node = *state_->node(id).node;
-      if (!has_all_keys(node, soft_)) {
-        ignored_[id.index()] = true;
-        ++ignored;
-        continue;
-      }
-      for (std::size_t i = 0; i < soft_.size(); ++i) {
-        if (soft_[i].topology_key != kHostname) {
-          counts_[i].try_emplace(node.meta.labels.at(soft_[i].topology_key), 0);
-        }
-      }
-    }
     weights_.clear();
-    for (std::size_t i = 0; i < soft_.size(); ++i) {
-      const auto size = soft_[i].topology_key == kHostname
-                            ? static_cast<std::int64_t>(feasible.size()) - ignored
-                            : static_cast<std::int64_t>(counts_[i].size());
+    for (const Rule& rule : soft_.list()) {
+      const std::int64_t size = rule.constraint.topology_key == kHostname
+                                    ? scored_nodes(nodes, alike)
+                                    : scored_domains(rule, nodes);
       weights_.push_back(std::log(static_cast<double>(size + 2)));
     }
-    count_domains();
     return Status::success();
   }
 
-  std::int64_t score(NodeId id) const override {
-    if (ignored_[id.index()]) {
+  std::int64_t score(NodeId node) const override {
+    if (!soft_.has_domains(node)) {
       return 0;
     }
-    const NodeInfo& info = state_->node(id);
     double sum = 0;
-    for (std::size_t i = 0; i < soft_.size(); ++i) {
-      const Constraint& constraint = soft_[i];
-      const std::int64_t count = constraint.topology_key == kHostname
-                                     ? count_on(*state_, info, constraint, *pod_)
-                                     : counts_[i].at(info.labels().at(constraint.topology_key));
-      sum +=
-          static_cast<double>(count) * weights_[i] + static_cast<double>(constraint.max_skew - 1);
+    for (std::size_t i = 0; i < soft_.list().size(); ++i) {
+      const Rule& rule = soft_.list()[i];
+      const std::int64_t count = rule.constraint.topology_key == kHostname
+                                     ? rule.matching.of_node(node)
+                                     : rule.matching.at(rule.matching.topology().domain_of(node));
+      sum += static_cast<double>(count) * weights_[i] +
+             static_cast<double>(rule.constraint.max_skew - 1);
     }
     return static_cast<std::int64_t>(std::round(sum));
   }
@@ -209,13 +272,13 @@ class SpreadRun final : public Run {
     std::int64_t low = INT64_MAX;
     std::int64_t high = INT64_MIN;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-      if (!ignored_[nodes[i].index()]) {
+      if (soft_.has_domains(nodes[i])) {
         low = std::min(low, scores[i]);
         high = std::max(high, scores[i]);
       }
     }
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-      if (ignored_[nodes[i].index()]) {
+      if (!soft_.has_domains(nodes[i])) {
         scores[i] = 0;
       } else {
         scores[i] = high == 0 ? kMaxNodeScore : kMaxNodeScore * (high + low - scores[i]) / high;
@@ -224,42 +287,38 @@ class SpreadRun final : public Run {
   }
 
  private:
-  void update(const PodInfo& other, NodeId id, std::int64_t delta) {
-    const NodeInfo& info = state_->node(id);
-    if (!info.node || other.ns() != pod_->ns() || !has_all_keys(*info.node, hard_)) {
-      return;
-    }
-    for (std::size_t i = 0; i < hard_.size(); ++i) {
-      if (hard_[i].counts(other) && included(hard_[i], *pod_, *info.node)) {
-        domains_[i].add(info.labels().at(hard_[i].topology_key), delta);
-      }
-    }
+  void update(const PodInfo& other, NodeId node, std::int64_t sign) {
+    // Cells come back with the end of the what-if.
+    hard_.add(*pod_, other, node, sign, nullptr);
+    soft_.add(*pod_, other, node, sign, nullptr);
   }
-
-  /// Matching pods of every domain that has a feasible node.
-  void count_domains() {
-    for (const NodeId id : state_->nodes()) {
-      const NodeInfo& info = state_->node(id);
-      if (!has_all_keys(*info.node, soft_)) {
-        continue;
-      }
-      for (std::size_t i = 0; i < soft_.size(); ++i) {
-        const auto domain = counts_[i].find(info.labels().at(soft_[i].topology_key));
-        if (domain != counts_[i].end() && included(soft_[i], *pod_, *info.node)) {
-          domain->second += count_on(*state_, info, soft_[i], *pod_);
-        }
+  std::int64_t scored_nodes(std::span<const NodeId> nodes,
+                            std::span<const std::size_t> alike) const {
+    std::int64_t sum = 0;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      sum += soft_.has_domains(nodes[i]) ? static_cast<std::int64_t>(alike[i]) : 0;
+    }
+    return sum;
+  }
+  std::int64_t scored_domains(const Rule& rule, std::span<const NodeId> nodes) {
+    met_.assign(rule.matching.topology().domain_slots(), false);
+    std::int64_t domains = 0;
+    for (const NodeId node : nodes) {
+      if (soft_.has_domains(node)) {
+        const DomainId domain = rule.matching.topology().domain_of(node);
+        domains += met_[domain.index()] ? 0 : 1;
+        met_[domain.index()] = true;
       }
     }
+    return domains;
   }
 
   PodPtr pod_;
   const ClusterState* state_;
-  std::vector<Constraint> hard_;
-  std::vector<Constraint> soft_;
-  std::vector<Domains> domains_;                            // by hard constraint
-  std::vector<std::map<std::string, std::int64_t>> counts_; // by soft constraint
-  std::vector<double> weights_;                             // by soft constraint
-  std::vector<bool> ignored_;                               // by node
+  Rules hard_;
+  Rules soft_;
+  std::vector<double> weights_; // by soft rule
+  std::vector<bool> met_;       // scratch
 };
 
 class PodTopologySpread final : public Plugin {
