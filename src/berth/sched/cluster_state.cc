@@ -102,6 +102,7 @@ NodeId ClusterState::set_node(std::shared_ptr<const model::Node> node) {
     ++node_set_version_;
   }
   apply_node(info, std::move(node));
+  measure_load(id);
   return id;
 }
 
@@ -252,6 +253,9 @@ void ClusterState::account(NodeInfo& node, const PodInfo& pod, std::int64_t sign
   }
   if (!pod.pod->spec.volumes.empty()) {
     storage_.count_users(*pod.pod, sign);
+  }
+  if (!quotas_.empty()) {
+    quotas_.count(pod, sign);
   }
   if (pod.has_affinity()) {
     count_membership(with_affinity_, node.id, node.pods_with_affinity, sign);

@@ -16,9 +16,12 @@
 #include "berth/base/text_map.h"
 #include "berth/sched/disruption_budget.h"
 #include "berth/sched/node_info.h"
+#include "berth/sched/node_reports.h"
+#include "berth/sched/quota_state.h"
 #include "berth/sched/shape.h"
 #include "berth/sched/storage_state.h"
 #include "berth/sched/undo.h"
+#include "berth/sched/workload_selectors.h"
 
 namespace berth::sched {
 
@@ -54,6 +57,19 @@ class ClusterState {
   StorageState& change_storage() {
     ++version_;
     return storage_;
+  }
+  /// Counts the namespace's pods if it had no quota before: O(pods log pods) then.
+  void set_quota(QuotaPtr quota);
+  void remove_quota(const api::Key& key);
+  /// Reports may come before their node.
+  void set_numa_report(const model::NodeResourceTopology& object);
+  void remove_numa_report(std::string_view node_name);
+  void set_node_metrics(std::shared_ptr<const model::NodeMetrics> metrics);
+  void remove_node_metrics(std::string_view node_name);
+  /// For what informers say of Services and controllers; counts as one change.
+  WorkloadSelectors& change_workloads() {
+    ++version_;
+    return workloads_;
   }
 
   // ---- what the scheduler decides ---------------------------------------------------------------
@@ -114,6 +130,10 @@ class ClusterState {
     return budgets_;
   }
   const StorageState& storage() const { return storage_; }
+  const QuotaState& quotas() const { return quotas_; }
+  /// Of a node or of one not seen yet.
+  const NodeReports& reports(NodeId node) const;
+  const WorkloadSelectors& workloads() const { return workloads_; }
   /// Labels of a namespace; empty if unknown.
   const api::Labels& namespace_labels(std::string_view name) const;
   /// Nodes that hold pods with (anti-)affinity terms, by id.
@@ -148,6 +168,10 @@ class ClusterState {
   void release_gpus(NodeInfo& node, PodSlot slot);
   void apply_node(NodeInfo& info, std::shared_ptr<const model::Node> node);
   void touch(NodeInfo& info);
+  NodeReports& change_reports(NodeId node);
+  void settle_numa(NodeId node, NodeReports& reports);
+  void look_at_fingerprint(NodeId node);
+  void measure_load(NodeId node);
   void undo(const Undo::Change& change);
 
   ResourceNames resources_;
@@ -163,6 +187,9 @@ class ClusterState {
   std::map<api::Key, std::shared_ptr<const DisruptionBudget>> budgets_;
   std::map<std::string, api::Labels, std::less<>> namespaces_;
   StorageState storage_;
+  QuotaState quotas_;
+  std::vector<NodeReports> reports_; ///< by node; shorter where nothing is reported
+  WorkloadSelectors workloads_;
   std::vector<NodeId> with_affinity_;
   std::vector<NodeId> with_anti_affinity_;
   Interner<ImageId> image_names_;

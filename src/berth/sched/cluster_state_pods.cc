@@ -34,6 +34,7 @@ void ClusterState::set_pod(const PodPtr& pod) {
     }
   }
   place(std::move(placed), position);
+  look_at_fingerprint(node);
 }
 
 void ClusterState::remove_pod(std::string_view uid) {
@@ -41,7 +42,8 @@ void ClusterState::remove_pod(std::string_view uid) {
   if (const auto it = by_uid_.find(uid); it != by_uid_.end()) {
     ++version_;
     storage_.drop(uid);
-    displace(it->second);
+    const NodeId node = displace(it->second).first.node;
+    look_at_fingerprint(node);
   }
 }
 

@@ -29,6 +29,24 @@ bool same_terms(const model::PodSpec& a, const model::PodSpec& b) {
          a.topology_spread_constraints == b.topology_spread_constraints;
 }
 
+/// What single containers may hold matters to NUMA zones, and limits to expected load.
+bool same_containers(const std::vector<model::Container>& a,
+                     const std::vector<model::Container>& b) {
+  return std::ranges::equal(a, b, [](const model::Container& x, const model::Container& y) {
+    return x.restart_policy == y.restart_policy && x.resources.requests == y.resources.requests &&
+           x.resources.limits == y.resources.limits;
+  });
+}
+
+bool same_resources(const model::PodSpec& a, const model::PodSpec& b) {
+  const bool same_pod_level = a.resources.has_value() == b.resources.has_value() &&
+                              (!a.resources || (a.resources->requests == b.resources->requests &&
+                                                a.resources->limits == b.resources->limits));
+  return same_pod_level && a.overhead == b.overhead &&
+         same_containers(a.containers, b.containers) &&
+         same_containers(a.init_containers, b.init_containers);
+}
+
 /// A claim made for one pod must be that pod's own.
 bool has_ephemeral(const model::PodSpec& spec) {
   return std::ranges::any_of(spec.volumes, &model::PodVolume::ephemeral);
@@ -44,7 +62,7 @@ bool same_shape(const PodInfo& a, const PodInfo& b) {
          a.images == b.images && a.image_containers == b.image_containers && a.ns() == b.ns() &&
          x.scheduler_name == y.scheduler_name && x.preemption_policy == y.preemption_policy &&
          x.scheduling_gates == y.scheduling_gates && same_terms(x, y) && x.volumes == y.volumes &&
-         (!has_ephemeral(x) || a.uid == b.uid) &&
+         (!has_ephemeral(x) || a.uid == b.uid) && same_resources(x, y) &&
          (!reads_own_labels(x) || a.pod->meta.labels == b.pod->meta.labels);
 }
 

@@ -29,9 +29,37 @@ struct Constraint {
   }
 };
 
-std::vector<Constraint> constraints_of(const PodInfo& pod, std::string_view when) {
+using WrittenConstraints = std::vector<model::TopologySpreadConstraint>;
+
+bool has_own_constraints(const PodInfo& pod) {
+  return !pod.pod->spec.topology_spread_constraints.empty();
+}
+
+/// What holds for the pod: its own constraints, else the defaults for the pods that its Services
+/// and its controller select.
+WrittenConstraints constraints_for(const PodInfo& pod, const ClusterState& state,
+                                   const PodTopologySpreadArgs& args) {
+  if (has_own_constraints(pod)) {
+    return pod.pod->spec.topology_spread_constraints;
+  }
+  if (args.default_constraints.empty() || state.workloads().empty()) {
+    return {};
+  }
+  const api::Selector selector = state.workloads().selector_of(*pod.pod);
+  if (selector.empty()) {
+    return {};
+  }
+  WrittenConstraints out = args.default_constraints;
+  for (auto& constraint : out) {
+    constraint.label_selector = selector;
+  }
+  return out;
+}
+
+std::vector<Constraint> constraints_of(const PodInfo& pod, const WrittenConstraints& all,
+                                       std::string_view when) {
   std::vector<Constraint> constraints;
-  for (const auto& written : pod.pod->spec.topology_spread_constraints) {
+  for (const auto& written : all) {
     if (written.when_unsatisfiable != when) {
       continue;
     }
@@ -51,6 +79,13 @@ std::vector<Constraint> constraints_of(const PodInfo& pod, std::string_view when
     constraints.push_back(std::move(constraint));
   }
   return constraints;
+}
+
+/// Of nodes without the label too, where these count.
+const std::string& value_of(const model::Node& node, const std::string& key) {
+  static const std::string kNone;
+  const auto it = node.meta.labels.find(key);
+  return it == node.meta.labels.end() ? kNone : it->second;
 }
 
 bool has_all_keys(const model::Node& node, const std::vector<Constraint>& constraints) {
@@ -113,9 +148,14 @@ enum Detail : std::uint64_t { kSkew, kMissingLabel };
 
 class SpreadRun final : public Run {
  public:
-  SpreadRun(PodPtr pod, const ClusterState& state)
-      : pod_(std::move(pod)), state_(&state), hard_(constraints_of(*pod_, "DoNotSchedule")),
-        soft_(constraints_of(*pod_, "ScheduleAnyway")), domains_(hard_.size()) {
+  /// Scoring ignores nodes that lack a label, unless the constraints are the system's.
+  enum class Lacking { Ignored, Counted };
+
+  SpreadRun(PodPtr pod, const ClusterState& state, const WrittenConstraints& constraints,
+            Lacking lacking)
+      : pod_(std::move(pod)), state_(&state), lacking_(lacking),
+        hard_(constraints_of(*pod_, constraints, "DoNotSchedule")),
+        soft_(constraints_of(*pod_, constraints, "ScheduleAnyway")), domains_(hard_.size()) {
     for (const NodeId id : hard_.empty() ? std::span<const NodeId>() : state.nodes()) {
       const NodeInfo& info = state.node(id);
       if (!has_all_keys(*info.node, hard_)) {
@@ -166,14 +206,14 @@ class SpreadRun final : public Run {
     std::int64_t ignored = 0;
     for (const NodeId id : feasible) {
       const model::Node& node = *state_->node(id).node;
-      if (!has_all_keys(node, soft_)) {
+      if (!is_scored(node)) {
         ignored_[id.index()] = true;
         ++ignored;
         continue;
       }
       for (std::size_t i = 0; i < soft_.size(); ++i) {
         if (soft_[i].topology_key != kHostname) {
-          counts_[i].try_emplace(node.meta.labels.at(soft_[i].topology_key), 0);
+          counts_[i].try_emplace(value_of(node, soft_[i].topology_key), 0);
         }
       }
     }
@@ -196,6 +236,9 @@ class SpreadRun final : public Run {
     double sum = 0;
     for (std::size_t i = 0; i < soft_.size(); ++i) {
       const Constraint& constraint = soft_[i];
+      if (!info.labels().contains(constraint.topology_key)) {
+        continue;
+      }
       const std::int64_t count = constraint.topology_key == kHostname
                                      ? count_on(*state_, info, constraint, *pod_)
                                      : counts_[i].at(info.labels().at(constraint.topology_key));
@@ -224,6 +267,10 @@ class SpreadRun final : public Run {
   }
 
  private:
+  bool is_scored(const model::Node& node) const {
+    return lacking_ == Lacking::Counted || has_all_keys(node, soft_);
+  }
+
   void update(const PodInfo& other, NodeId id, std::int64_t delta) {
     const NodeInfo& info = state_->node(id);
     if (!info.node || other.ns() != pod_->ns() || !has_all_keys(*info.node, hard_)) {
@@ -240,11 +287,11 @@ class SpreadRun final : public Run {
   void count_domains() {
     for (const NodeId id : state_->nodes()) {
       const NodeInfo& info = state_->node(id);
-      if (!has_all_keys(*info.node, soft_)) {
+      if (!is_scored(*info.node)) {
         continue;
       }
       for (std::size_t i = 0; i < soft_.size(); ++i) {
-        const auto domain = counts_[i].find(info.labels().at(soft_[i].topology_key));
+        const auto domain = counts_[i].find(value_of(*info.node, soft_[i].topology_key));
         if (domain != counts_[i].end() && included(soft_[i], *pod_, *info.node)) {
           domain->second += count_on(*state_, info, soft_[i], *pod_);
         }
@@ -254,6 +301,7 @@ class SpreadRun final : public Run {
 
   PodPtr pod_;
   const ClusterState* state_;
+  Lacking lacking_;
   std::vector<Constraint> hard_;
   std::vector<Constraint> soft_;
   std::vector<Domains> domains_;                            // by hard constraint
@@ -264,6 +312,8 @@ class SpreadRun final : public Run {
 
 class PodTopologySpread final : public Plugin {
  public:
+  explicit PodTopologySpread(PodTopologySpreadArgs args) : args_(std::move(args)) {}
+
   std::string_view name() const override { return kPodTopologySpread; }
   Points points() const override { return Point::Filter | Point::Score; }
 
@@ -278,7 +328,11 @@ class PodTopologySpread final : public Plugin {
   }
 
   Hint hint(const PodInfo& pod, const ClusterEvent& event) const override {
-    const auto constraints = constraints_of(pod, "DoNotSchedule");
+    if (!has_own_constraints(pod)) {
+      return hint_by_defaults(pod, event);
+    }
+    const auto constraints =
+        constraints_of(pod, pod.pod->spec.topology_spread_constraints, "DoNotSchedule");
     if (event.resource == EventResource::Node) {
       const auto has_keys = [&](const auto& node) {
         return node && has_all_keys(*node, constraints);
@@ -297,22 +351,45 @@ class PodTopologySpread final : public Plugin {
     return counted(event.old_pod) || counted(event.new_pod) ? Hint::Queue : Hint::Skip;
   }
 
+  /// Default constraints depend on the labels and the owner of a pod.
+  bool looks_beyond_shape() const override { return !args_.default_constraints.empty(); }
+
   Prepared prepare(const PodPtr& pod, const ClusterState& state) const override {
-    if (pod->pod->spec.topology_spread_constraints.empty()) {
+    const auto constraints = constraints_for(*pod, state, args_);
+    if (constraints.empty()) {
       return {.status = Status::skip(), .run = nullptr, .nodes = {}};
     }
-    auto run = std::make_unique<SpreadRun>(pod, state);
+    const bool by_system =
+        !has_own_constraints(*pod) && args_.defaulting == PodTopologySpreadArgs::Defaulting::System;
+    auto run = std::make_unique<SpreadRun>(pod, state, constraints,
+                                           by_system ? SpreadRun::Lacking::Counted
+                                                     : SpreadRun::Lacking::Ignored);
     Prepared prepared;
     prepared.status = run->has_no_filter() ? Status::skip() : Status::success();
     prepared.run = std::move(run);
     return prepared;
   }
+
+ private:
+  /// Whom the defaults count is not known without the state: any pod of the namespace may be.
+  static Hint hint_by_defaults(const PodInfo& pod, const ClusterEvent& event) {
+    if (event.resource == EventResource::Node) {
+      return Hint::Queue;
+    }
+    const auto matters = [&](const PodPtr& other) {
+      return other && (event.resource == EventResource::UnscheduledPod ? other->uid == pod.uid
+                                                                       : other->ns() == pod.ns());
+    };
+    return matters(event.old_pod) || matters(event.new_pod) ? Hint::Queue : Hint::Skip;
+  }
+
+  PodTopologySpreadArgs args_;
 };
 
 } // namespace
 
-std::unique_ptr<Plugin> make_pod_topology_spread() {
-  return std::make_unique<PodTopologySpread>();
+std::unique_ptr<Plugin> make_pod_topology_spread(PodTopologySpreadArgs args) {
+  return std::make_unique<PodTopologySpread>(std::move(args));
 }
 
 } // namespace berth::sched
