@@ -48,12 +48,27 @@ Profile gpu_profile() {
   return profile;
 }
 
+/// With those plugins of scheduler-plugins whose answer is the node's alone, and quotas.
+Profile extended_profile() {
+  Profile profile = gpu_profile();
+  const auto add = [&](std::string_view name, std::string_view args = "null") {
+    profile.plugins.push_back(
+        {.name = std::string(name), .weight = 1, .args = test::json_of(args)});
+  };
+  add("NodeResourceTopologyMatch", R"({"cacheResyncPeriodSeconds": 5})");
+  add("NodeResourcesAllocatable");
+  add("TargetLoadPacking");
+  add("LoadVariationRiskBalancing", R"({"resources": ["cpu", "memory", "nvidia.com/gpu"]})");
+  add("LowRiskOverCommitment");
+  add("CapacityScheduling");
+  return profile;
+}
+
 /// Two equal worlds: one decided by a Decider that lives on, one by schedule_one.
 class Twins {
  public:
-  Twins()
-      : quick_(gpu_profile()), plain_(gpu_profile()), decider_(quick_.framework(), quick_.state()) {
-  }
+  explicit Twins(const Profile& profile = gpu_profile())
+      : quick_(profile), plain_(profile), decider_(quick_.framework(), quick_.state()) {}
 
   template <class Act> void both(const Act& act) {
     act(quick_);
@@ -125,6 +140,12 @@ class DeciderHistory : public testing::TestWithParam<std::uint64_t> {
     if (shape == 11) {
       builder.priority(5);
     }
+    if (is_extended && shape % 3 == 0) { // Guaranteed, some of it in a second container
+      builder.extended("cpu", shape % 2 == 0 ? "2" : "1").extended("memory", "4Gi");
+      if (shape % 2 == 0) {
+        builder.container("second").extended("cpu", "2").extended("memory", "1Gi");
+      }
+    }
     if (crosses_nodes && shape == 7) {
       builder.label("app", "x");
       builder = test::with_spec(builder, "affinity", R"({"podAntiAffinity": {
@@ -134,19 +155,52 @@ class DeciderHistory : public testing::TestWithParam<std::uint64_t> {
     return builder;
   }
 
+  /// Reports of one node, or the namespace's quota, change.
+  void report(Twins& twins) {
+    const std::string name = fmt::format("n{}", rng.below(12));
+    if (rng.chance(1, 2)) {
+      auto report = test::numa_report(name).scope(rng.chance(1, 2) ? "pod" : "container");
+      for (int zone = 0; zone < 2; ++zone) {
+        report.zone(fmt::format("node-{}", zone))
+            .free("cpu", fmt::to_string(rng.between(1, 24)))
+            .free("memory", "64Gi");
+      }
+      twins.both([&](SchedulingWorld& world) { world.with(report); });
+    } else if (rng.chance(1, 8)) {
+      twins.both([&](SchedulingWorld& world) { world.state().remove_numa_report(name); });
+    } else if (rng.chance(1, 10)) {
+      const auto quota = test::elastic_quota("q")
+                             .min("cpu", fmt::to_string(rng.between(40, 400)))
+                             .min("memory", "2Ti")
+                             .min(model::kGpuResource, fmt::to_string(rng.between(40, 90)));
+      twins.both([&](SchedulingWorld& world) { world.with(quota); });
+    } else {
+      const auto metrics = test::node_metrics(name)
+                               .measured("CPU", "AVG", static_cast<double>(rng.below(101)))
+                               .measured("CPU", "STD", static_cast<double>(rng.below(30)))
+                               .measured("GPU", "AVG", static_cast<double>(rng.below(101)));
+      twins.both([&](SchedulingWorld& world) { world.with(metrics); });
+    }
+  }
+
   Rng rng{GetParam()};
   bool crosses_nodes = false;
+  bool is_extended = false;
 };
 
 TEST_P(DeciderHistory, DecidesAsScheduleOneDoes) {
   crosses_nodes = GetParam() % 3 == 0;
-  Twins twins;
+  is_extended = GetParam() % 2 == 0;
+  Twins twins(is_extended ? extended_profile() : gpu_profile());
   std::vector<std::string> placed;
   for (int step = 0; step < 250; ++step) {
     SCOPED_TRACE(fmt::format("seed {} step {}", GetParam(), step));
     if (step < 6 || rng.chance(1, 8)) {
       const auto builder = random_node(fmt::format("n{}", rng.below(12)));
       twins.both([&](SchedulingWorld& world) { world.with(builder); });
+    }
+    if (is_extended && rng.chance(1, 4)) {
+      report(twins);
     }
     if (rng.chance(1, 40)) {
       const std::string gone = fmt::format("n{}", rng.below(12));

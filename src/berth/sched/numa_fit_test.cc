@@ -159,8 +159,8 @@ TEST_F(Numa, LeastAllocatedIsTheLeastOverTheZones) {
                           .free("cpu", "2")
                           .free("memory", "4Gi");
   EXPECT_EQ(score(guaranteed("1", "2Gi"), report), 50);
-  EXPECT_EQ(score(guaranteed("3", "2Gi"), report), (25 + 75) / 2)
-      << "zone 1 has no room for the CPUs: (0 + 50) / 2 = 25 is the least that is not 0";
+  // Zone 1 has no room for the CPUs, so they count 0: (0 + 50) / 2; zone 0: (25 + 75) / 2.
+  EXPECT_EQ(score(guaranteed("3", "2Gi"), report), 25);
 }
 
 TEST_F(Numa, WeightsWeigh) {
@@ -192,7 +192,7 @@ TEST_F(Numa, BalancedAllocationFallsWithTheVariance) {
 
 TEST_F(Numa, ScopeContainerTakesTheMean) {
   const auto report = numa_report("n").zone("node-0").free("cpu", "4").free("memory", "4Gi");
-  PodBuilder two = guaranteed("1", "1Gi");  // 75
+  PodBuilder two = guaranteed("1", "1Gi");    // 75
   exact(two.container("second"), "2", "2Gi"); // 50
   EXPECT_EQ(score(two, report), 62);
   auto by_pod = report;

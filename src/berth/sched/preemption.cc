@@ -120,10 +120,6 @@ bool LowerPriority::awaits(const PodInfo& pod) const {
          condition->status == "True" && condition->reason == "PreemptionByScheduler";
 }
 
-std::string LowerPriority::no_victims(std::string_view) const {
-  return std::string(kReasonNoVictims);
-}
-
 bool more_important(const PodInfo& a, const PodInfo& b, TimePoint now) {
   if (a.priority != b.priority) {
     return a.priority > b.priority;

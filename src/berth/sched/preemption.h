@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <tuple>
 #include <variant>
@@ -27,8 +26,6 @@ class VictimRule {
   virtual bool awaits(const PodInfo& pod) const = 0;
   /// Why the preemptor cannot have the room that the filters see; "" if it can.
   virtual std::string_view objection() const { return {}; }
-  /// Why a node where nobody may be evicted is no candidate.
-  virtual std::string no_victims(std::string_view node_name) const = 0;
 };
 
 inline constexpr std::string_view kReasonNoVictims = "No preemption victims found for incoming pod";
@@ -41,7 +38,6 @@ class LowerPriority final : public VictimRule {
   bool may_evict(const PodInfo& pod) const override { return pod.priority < priority_; }
   /// A victim of an earlier preemption that is on its way out.
   bool awaits(const PodInfo& pod) const override;
-  std::string no_victims(std::string_view node_name) const override;
 
  private:
   std::int64_t priority_;

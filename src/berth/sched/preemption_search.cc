@@ -76,7 +76,7 @@ find_candidates(FilterSession& session, const VictimRule& rule,
     } else if (const auto* objected = std::get_if<StillObjected>(&run)) {
       ++reasons[std::string(objected->objection)];
     } else {
-      ++reasons[rule.no_victims(session.state().node_name(node))];
+      ++reasons[std::string(kReasonNoVictims)];
     }
   }
   return candidates;

@@ -76,11 +76,6 @@ class QuotaVictims final : public VictimRule {
                                                                   : std::string_view();
   }
 
-  std::string no_victims(std::string_view node_name) const override {
-    return fmt::format("No victims found on node {} for preemptor pod {}", node_name,
-                       preemptor_->name());
-  }
-
  private:
   const PodInfo* preemptor_;
   const ClusterState* state_;

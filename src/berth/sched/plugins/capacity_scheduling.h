@@ -11,8 +11,9 @@
 //   no quota in its namespace      lower priority, in namespaces without quota
 //   used + asked > its own min     lower priority, in its own namespace
 //   else                           anybody of other namespaces as long as these exceed their min
-// and afterwards both rules of PreFilter must hold. Reserve needs no work of its own: the state
-// counts assumed pods.
+// and afterwards both rules of PreFilter must hold. A node where nobody may go is counted in
+// kube-scheduler's words: scheduler-plugins' own name the node and the pod, a reason for each.
+// Reserve needs no work of its own: the state counts assumed pods.
 //
 // State: quotas, and all pods of namespaces that have one. Says the pod's name in its message, so
 // it looks beyond the shape. Wakes for deleted or shrunk pods and for changed quotas. Cost:

@@ -38,8 +38,8 @@ class CapacityScheduling : public testing::Test {
  protected:
   CapacityScheduling() {
     world.with(node("n").gpus(8));
-    world.with(elastic_quota("qa").ns("a").min(model::kGpuResource, "4").max(model::kGpuResource,
-                                                                              "6"));
+    world.with(
+        elastic_quota("qa").ns("a").min(model::kGpuResource, "4").max(model::kGpuResource, "6"));
     world.with(elastic_quota("qb").ns("b").min(model::kGpuResource, "4"));
   }
   Decision decide(const PodBuilder& builder) { return world.decide(builder); }
@@ -77,8 +77,8 @@ TEST_F(CapacityScheduling, AResourceThatMinDoesNotNameIsGuaranteedToNobody) {
 
 TEST_F(CapacityScheduling, CountsPodsThatWereThereBeforeTheQuota) {
   world.with(gpus_of("late", "p", 3), "n");
-  world.with(elastic_quota("q").ns("late").min(model::kGpuResource, "3").max(model::kGpuResource,
-                                                                             "4"));
+  world.with(
+      elastic_quota("q").ns("late").min(model::kGpuResource, "3").max(model::kGpuResource, "4"));
   EXPECT_THAT(decide(gpus_of("late", "p2", 2)).message, HasSubstr("more than Max"));
   EXPECT_TRUE(decide(gpus_of("late", "p3", 1)).placed());
 }
@@ -93,8 +93,10 @@ TEST_F(CapacityScheduling, ForgetsWhatLeft) {
 }
 
 TEST_F(CapacityScheduling, OfSeveralQuotasTheOldestCounts) {
-  world.with(elastic_quota("aa").ns("c").min(model::kGpuResource, "9").created(
-      TimePoint::from_unix_seconds(200)));
+  world.with(elastic_quota("aa")
+                 .ns("c")
+                 .min(model::kGpuResource, "9")
+                 .created(TimePoint::from_unix_seconds(200)));
   world.with(elastic_quota("zz")
                  .ns("c")
                  .min(model::kGpuResource, "1")
@@ -134,8 +136,8 @@ TEST_F(CapacityScheduling, LeavesTheGuaranteeOfOthersAlone) {
   const Decision decision = decide(gpus_of("a", "p", 2).priority(1000));
   EXPECT_THAT(decision.victims, IsEmpty());
   EXPECT_THAT(decision.message,
-              HasSubstr("preemption: 0/1 nodes are available: 1 No victims found on node n for "
-                        "preemptor pod p."));
+              HasSubstr("preemption: 0/1 nodes are available: 1 No preemption victims found for "
+                        "incoming pod."));
 }
 
 TEST_F(CapacityScheduling, BeyondItsMinANamespacePreemptsItsOwnLowerPriority) {

@@ -160,7 +160,7 @@ TEST_P(NumaMatchArgsErrors, NameTheField) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    , NumaMatchArgsErrors,
+    Bad, NumaMatchArgsErrors,
     testing::Values(
         BadArgs{"Unknown", R"({"scoringStrateg": {}})", "did you mean \"scoringStrategy\"?"},
         BadArgs{"Type", R"({"scoringStrategy": {"type": "Least"}})",
@@ -171,7 +171,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "cacheResyncPeriodSeconds: Invalid value: -1"},
         BadArgs{"Foreign", R"({"cache": {"foreignPodsDetect": "Some"}})",
                 "cache.foreignPodsDetect: Unsupported value: \"Some\""}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& args) { return std::string(args.param.name); });
 
 } // namespace
 } // namespace berth::sched
