@@ -82,15 +82,6 @@ void decode(const Field& in, ResourceQuota& out) {
   in.within("status", [&](const Field& status) { status.read("used", out.used); });
 }
 
-void decode(const Field& in, ElasticQuota& out) {
-  in.read("metadata", out.meta);
-  in.within("spec", [&](const Field& spec) {
-    spec.read("min", out.min);
-    spec.read("max", out.max);
-  });
-  in.within("status", [&](const Field& status) { status.read("used", out.used); });
-}
-
 bool Job::finished() const {
   return std::any_of(status.conditions.begin(), status.conditions.end(),
                      [](const Condition& condition) {
@@ -115,10 +106,6 @@ decode_priority_class(const api::json::value& document) {
 Result<std::shared_ptr<const ResourceQuota>>
 decode_resource_quota(const api::json::value& document) {
   return decode_shared<ResourceQuota>(document);
-}
-
-Result<std::shared_ptr<const ElasticQuota>> decode_elastic_quota(const api::json::value& document) {
-  return decode_shared<ElasticQuota>(document);
 }
 
 } // namespace berth::model

@@ -1,5 +1,5 @@
-// Typed views of the workload kinds the core acts on: Job, PodGroup and ElasticQuota
-// (scheduling.x-k8s.io), PriorityClass, ResourceQuota.
+// Typed views of the workload kinds the core acts on: Job, PodGroup (scheduling.x-k8s.io),
+// PriorityClass, ResourceQuota.
 #pragma once
 
 #include <cstdint>
@@ -56,21 +56,12 @@ struct ResourceQuota {
   ResourceList used; ///< status.used
 };
 
-/// scheduling.x-k8s.io/v1alpha1 ElasticQuota: what a namespace is guaranteed, and the most it gets.
-struct ElasticQuota {
-  api::ObjectMeta meta;
-  ResourceList min;
-  ResourceList max;  ///< absent resources are not limited
-  ResourceList used; ///< status.used
-};
-
 Result<std::shared_ptr<const Job>> decode_job(const api::json::value& document);
 Result<std::shared_ptr<const PodGroup>> decode_pod_group(const api::json::value& document);
 Result<std::shared_ptr<const PriorityClass>>
 decode_priority_class(const api::json::value& document);
 Result<std::shared_ptr<const ResourceQuota>>
 decode_resource_quota(const api::json::value& document);
-Result<std::shared_ptr<const ElasticQuota>> decode_elastic_quota(const api::json::value& document);
 
 inline Result<std::shared_ptr<const Job>> job_view(const api::Object& o) {
   return o.view<Job>(&decode_job);
@@ -83,9 +74,6 @@ inline Result<std::shared_ptr<const PriorityClass>> priority_class_view(const ap
 }
 inline Result<std::shared_ptr<const ResourceQuota>> resource_quota_view(const api::Object& o) {
   return o.view<ResourceQuota>(&decode_resource_quota);
-}
-inline Result<std::shared_ptr<const ElasticQuota>> elastic_quota_view(const api::Object& o) {
-  return o.view<ElasticQuota>(&decode_elastic_quota);
 }
 
 } // namespace berth::model

@@ -181,6 +181,13 @@ class Plugin {
   /// Does prepare() depend on more than the pod's shape and the state? Then it is asked for every
   /// pod.
   virtual bool looks_beyond_shape() const { return false; }
+  /// Asked of those that do: would prepare() say the same of every pod of this one's shape? By
+  /// default: if it has nothing to say.
+  virtual bool shape_tells(const PodPtr& pod, const ClusterState& state) const {
+    const Prepared prepared = prepare(pod, state);
+    return prepared.run == nullptr && !prepared.nodes &&
+           (prepared.status.ok() || prepared.status.code == StatusCode::Skip);
+  }
   /// No node was feasible.
   virtual PostFilterResult post_filter(FilterSession&) const { return {}; }
   /// The pod is assumed and reserved on the node. Members already waiting are known to the plugin

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "berth/model/workload.h"
+#include "berth/model/elastic_quota.h"
 #include "berth/sched/pod_info.h"
 #include "berth/sched/resources.h"
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "berth/base/log.h"
+#include "berth/model/elastic_quota.h"
 #include "berth/model/node_report.h"
 #include "berth/model/pod_selector.h"
-#include "berth/model/workload.h"
 #include "berth/scheduler/process.h"
 
 namespace berth::scheduler {

@@ -11,6 +11,7 @@
 #include "berth/sched/plugins/pod_topology_spread.h"
 #include "berth/sched/plugins/target_load_packing.h"
 #include "berth/scheduler/process.h"
+#include "berth/store/addon_kinds.h"
 
 namespace berth::scheduler {
 namespace {
@@ -98,14 +99,14 @@ void Scheduler::Process::watch() {
     }
   }
   if (has_plugin({sched::kCapacityScheduling})) {
-    add(client::kElasticQuotas, &Process::on_quota);
+    add(store::kElasticQuotas, &Process::on_quota);
   }
   if (has_plugin({sched::kNodeResourceTopologyMatch})) {
-    add(client::kNodeResourceTopologies, &Process::on_numa_report);
+    add(store::kNodeResourceTopologies, &Process::on_numa_report);
   }
   if (has_plugin({sched::kTargetLoadPacking, sched::kLoadVariationRiskBalancing,
                   sched::kLowRiskOverCommitment})) {
-    add(client::kNodeMetrics, &Process::on_node_metrics);
+    add(store::kNodeMetrics, &Process::on_node_metrics);
   }
   add(client::kPods, &Process::on_pod);
 }

@@ -5,6 +5,7 @@
 
 #include "berth/api/json.h"
 #include "berth/scheduler/scheduler.h"
+#include "berth/store/addon_kinds.h"
 #include "berth/testing/builders.h"
 #include "berth/testing/control_plane.h"
 
@@ -64,7 +65,7 @@ TEST_F(SchedulerPlugins, PodsWaitForTheirQuotaAndWakeWhenItGrows) {
   EXPECT_THAT(why_not("second"), HasSubstr("ElasticQuota default is more than Max"));
   wait(kPastBackoff);
   EXPECT_EQ(node_of("second"), "");
-  plane.patch(client::kElasticQuotas, {"default", "q"},
+  plane.patch(store::kElasticQuotas, {"default", "q"},
               api::json::object{
                   {"spec", api::json::object{{"min", api::json::object{{"nvidia.com/gpu", 4}}},
                                              {"max", api::json::object{{"nvidia.com/gpu", 4}}}}}});
@@ -93,7 +94,7 @@ TEST_F(SchedulerPlugins, StatusOfAQuotaWakesNobody) {
   plane.create(pod("waiting").gpus(4));
   wait(kPastBackoff);
   const auto attempts = scheduler->stats().attempts;
-  plane.patch_status(client::kElasticQuotas, {"default", "q"},
+  plane.patch_status(store::kElasticQuotas, {"default", "q"},
                      api::json::object{{"used", api::json::object{{"nvidia.com/gpu", "2"}}}});
   wait(kPastBackoff);
   EXPECT_EQ(scheduler->stats().attempts, attempts);
@@ -111,7 +112,7 @@ TEST_F(SchedulerPlugins, PodsWakeWhenNumaZonesAreFree) {
   EXPECT_EQ(node_of("p"), "");
   EXPECT_THAT(why_not("p"), HasSubstr("cannot align container"));
   plane.patch(
-      client::kNodeResourceTopologies, {"", "n"},
+      store::kNodeResourceTopologies, {"", "n"},
       api::json::object{{"zones", *api::find(api::json::value(report("4").document()), "zones")}});
   wait();
   EXPECT_EQ(node_of("p"), "n");
@@ -127,11 +128,11 @@ TEST_F(SchedulerPlugins, LoadIsWatched) {
   wait();
   EXPECT_EQ(node_of("p1"), "b");
   plane.patch(
-      client::kNodeMetrics, {"", "b"},
+      store::kNodeMetrics, {"", "b"},
       api::json::object{{"metrics", api::json::array{api::json::object{
                                         {"type", "CPU"}, {"operator", "AVG"}, {"value", 95}}}}});
   plane.patch(
-      client::kNodeMetrics, {"", "a"},
+      store::kNodeMetrics, {"", "a"},
       api::json::object{{"metrics", api::json::array{api::json::object{
                                         {"type", "CPU"}, {"operator", "AVG"}, {"value", 30}}}}});
   wait();

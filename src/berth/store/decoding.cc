@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include "berth/model/elastic_quota.h"
 #include "berth/model/node.h"
 #include "berth/model/node_report.h"
 #include "berth/model/pod.h"
 #include "berth/model/storage.h"
 #include "berth/model/workload.h"
+#include "berth/store/addon_kinds.h"
 
 namespace berth::store {
 namespace {

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <utility>
 
+#include "berth/model/elastic_quota.h"
 #include "berth/model/node_report.h"
 #include "berth/model/pod_selector.h"
-#include "berth/model/workload.h"
 #include "berth/testing/object_builder.h"
 
 namespace berth::test {

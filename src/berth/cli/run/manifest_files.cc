@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "berth/model/elastic_quota.h"
 #include "berth/model/node.h"
 #include "berth/model/node_report.h"
 #include "berth/model/pod.h"

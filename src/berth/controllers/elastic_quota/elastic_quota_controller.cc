@@ -11,7 +11,9 @@
 #include "berth/base/log.h"
 #include "berth/client/work_queue.h"
 #include "berth/controllers/fresh_view.h"
+#include "berth/model/elastic_quota.h"
 #include "berth/model/requests.h"
+#include "berth/store/addon_kinds.h"
 
 namespace berth::controllers {
 
@@ -55,7 +57,7 @@ struct ElasticQuotaController::State : std::enable_shared_from_this<ElasticQuota
         queue(l, [this](const Key& key,
                         client::WorkQueue::Finish finish) { reconcile(key, std::move(finish)); }),
         quotas(c, l,
-               {.what = {.kind = client::kElasticQuotas},
+               {.what = {.kind = store::kElasticQuotas},
                 .index_of = index_by_namespace,
                 .on_change = [this](const Object&, const Object& now) {
                   if (now) {
@@ -136,7 +138,7 @@ struct ElasticQuotaController::State : std::enable_shared_from_this<ElasticQuota
       return finish(Outcome::Done);
     }
     client.patch(
-        client::kElasticQuotas, key, with_used(*quota, (*view)->used, used),
+        store::kElasticQuotas, key, with_used(*quota, (*view)->used, used),
         client::Subresource::Status,
         [weak = weak_from_this(), key, uid = quota->meta().uid, finish](Result<Object> stored) {
           const auto self = weak.lock();

@@ -8,7 +8,6 @@
 
 #include "berth/base/loop.h"
 #include "berth/client/client.h"
-#include "berth/model/workload.h"
 
 namespace berth::controllers {
 

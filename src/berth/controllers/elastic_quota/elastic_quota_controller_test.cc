@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "berth/store/addon_kinds.h"
 #include "berth/testing/builders.h"
 #include "berth/testing/control_plane.h"
 
@@ -16,7 +17,7 @@ class ElasticQuotaStatus : public testing::Test {
  protected:
   std::string used() {
     EXPECT_TRUE(plane.settle());
-    const api::Object quota = plane.find(client::kElasticQuotas, {"default", "q"});
+    const api::Object quota = plane.find(store::kElasticQuotas, {"default", "q"});
     const auto* used = api::find_path(quota.json(), "status.used");
     return used == nullptr ? "" : api::to_json(*used);
   }

@@ -353,6 +353,9 @@ class PodTopologySpread final : public Plugin {
 
   /// Default constraints depend on the labels and the owner of a pod.
   bool looks_beyond_shape() const override { return !args_.default_constraints.empty(); }
+  bool shape_tells(const PodPtr& pod, const ClusterState& state) const override {
+    return has_own_constraints(*pod) || constraints_for(*pod, state, args_).empty();
+  }
 
   Prepared prepare(const PodPtr& pod, const ClusterState& state) const override {
     const auto constraints = constraints_for(*pod, state, args_);
