@@ -1,5 +1,5 @@
-// Kinds of the plugins of scheduler-plugins, by name: beside those of request.h, which every cluster
-// has.
+// Kinds of the plugins of scheduler-plugins, by name: beside those of request.h, which every
+// cluster has.
 #pragma once
 
 #include "berth/store/request.h"

@@ -64,6 +64,38 @@ TEST(NumaMatch, NamesWhatDoesNotFit) {
               ElementsAre(Pair("n", "Unschedulable: cannot align pod")));
 }
 
+TEST(NumaMatch, DevicesOfOneContainerComeFromOneZone) {
+  // The two workers of scheduler-plugins' own manifests: on b, each device is in another zone.
+  SchedulingWorld world(profile_of(kPlugin));
+  for (const char* name : {"a", "b"}) {
+    world.with(node(name).cpu("8").resource("example.com/a", "3").resource("example.com/b", "3"));
+  }
+  world.with(numa_report("a")
+                 .zone("node-0")
+                 .free("cpu", "3")
+                 .free("example.com/a", "1")
+                 .free("example.com/b", "2")
+                 .zone("node-1")
+                 .free("cpu", "3")
+                 .free("example.com/a", "2")
+                 .free("example.com/b", "1"));
+  world.with(numa_report("b")
+                 .zone("node-0")
+                 .free("cpu", "3")
+                 .free("example.com/a", "3")
+                 .zone("node-1")
+                 .free("cpu", "3")
+                 .free("example.com/b", "3"));
+  const auto wants = [](std::string_view a, std::string_view b) {
+    return pod("p").cpu("1").extended("example.com/a", a).extended("example.com/b", b);
+  };
+  EXPECT_THAT(world.verdicts(wants("1", "1")),
+              ElementsAre(Pair("a", "ok"), Pair("b", "Unschedulable: cannot align container")));
+  EXPECT_THAT(world.verdicts(wants("2", "2")),
+              ElementsAre(Pair("a", "Unschedulable: cannot align container"),
+                          Pair("b", "Unschedulable: cannot align container")));
+}
+
 TEST(NumaMatch, ScoresGuaranteedPodsByZones) {
   SchedulingWorld world(profile_of(kPlugin));
   world.with(node("big")).with(node("small")).with(node("unknown"));
