@@ -38,9 +38,9 @@ TEST_F(ElasticQuotaStatus, IsWhatRunningPodsAskFor) {
   plane.create(pod("elsewhere").ns("kube-system").gpus(8));
   EXPECT_EQ(used(), R"({"cpu":"0","nvidia.com/gpu":"0"})") << "none runs";
   phase("a", "Running");
-  EXPECT_EQ(used(), R"({"cpu":"500m","memory":"1Gi","nvidia.com/gpu":"2"})");
+  EXPECT_EQ(used(), R"({"cpu":"500m","nvidia.com/gpu":"2","memory":"1Gi"})");
   phase("b", "Running");
-  EXPECT_EQ(used(), R"({"cpu":"500m","memory":"1Gi","nvidia.com/gpu":"3"})");
+  EXPECT_EQ(used(), R"({"cpu":"500m","nvidia.com/gpu":"3","memory":"1Gi"})");
   phase("a", "Succeeded");
   EXPECT_EQ(used(), R"({"cpu":"0","nvidia.com/gpu":"1"})") << "memory is named by nobody any more";
   plane.remove(client::kPods, {"default", "b"}, {.grace_period_seconds = 0});
