@@ -14,7 +14,7 @@ constexpr std::int64_t kFarthest = 255; ///< where a report does not tell a dist
 
 /// Quantity.Value(): whole units, rounded up.
 std::int64_t whole(ResourceId resource, std::int64_t amount) {
-  return resource == kCpu ? (amount + 999) / 1000 : amount;
+  return resource == kCpu ? amount / 1000 + (amount % 1000 == 0 ? 0 : 1) : amount;
 }
 
 std::int64_t least_allocated(std::int64_t asked, std::int64_t free) {

@@ -9,10 +9,11 @@
 namespace berth::sched {
 namespace {
 
-/// cpu in milli, memory in bytes.
+/// cpu in milli, memory in bytes; exact up to 2^53, and sums of what is absurdly large stay
+/// numbers.
 struct Amounts {
-  std::int64_t cpu = 0;
-  std::int64_t memory = 0;
+  double cpu = 0;
+  double memory = 0;
 
   void add(const Amounts& other) {
     cpu += other.cpu;
@@ -27,13 +28,14 @@ struct Amounts {
 Amounts amounts_of(const model::ResourceList& list) {
   const auto get = [&](std::string_view name) {
     const auto it = list.find(name);
-    return it == list.end() ? 0 : amount_of(name, it->second);
+    return it == list.end() ? 0.0 : static_cast<double>(amount_of(name, it->second));
   };
   return {.cpu = get("cpu"), .memory = get("memory")};
 }
 
 Amounts requests_of(const PodInfo& pod) {
-  return {.cpu = pod.request(kCpu), .memory = pod.request(kMemory)};
+  return {.cpu = static_cast<double>(pod.request(kCpu)),
+          .memory = static_cast<double>(pod.request(kMemory))};
 }
 
 /// Never below the requests.
@@ -81,15 +83,14 @@ class LowRiskRun final : public Run {
   }
 
  private:
-  double risk(std::int64_t capacity, std::int64_t requests, std::int64_t limits,
-              std::int64_t Amounts::*of, const std::optional<Utilisation>& measured,
-              double limit_weight) const {
+  double risk(std::int64_t capacity, double requests, double limits, double Amounts::*of,
+              const std::optional<Utilisation>& measured, double limit_weight) const {
     const auto whole = static_cast<double>(capacity);
     const Commitment commitment{.capacity = whole,
-                                .requests = static_cast<double>(requests + requests_.*of),
-                                .limits = static_cast<double>(limits + limits_.*of),
-                                .requests_before = static_cast<double>(requests),
-                                .limits_before = static_cast<double>(limits)};
+                                .requests = requests + requests_.*of,
+                                .limits = limits + limits_.*of,
+                                .requests_before = requests,
+                                .limits_before = limits};
     const Utilisation use = measured.value_or(Utilisation());
     const LoadStats stats{.capacity = whole,
                           .asked = 0,

@@ -1,7 +1,6 @@
 #include "berth/sched/plugins/node_resources_allocatable.h"
 
 #include <algorithm>
-#include <limits>
 
 #include <fmt/format.h>
 
@@ -39,7 +38,7 @@ class AllocatableRun final : public Run {
       sum += Wide{state_->node(id).allocatable.get(resource)} * weight;
     }
     const auto mean = static_cast<std::int64_t>(sum / total_);
-    return mode_ == AllocatableArgs::Mode::Least ? -mean : mean;
+    return mode_ == AllocatableArgs::Mode::Least ? -std::max(mean, -INT64_MAX) : mean;
   }
 
   void normalize(std::span<const NodeId>, std::span<std::int64_t> scores) const override {

@@ -21,24 +21,24 @@ const api::Quantity* find_cpu(const model::ResourceList& list) {
   return it == list.end() ? nullptr : &it->second;
 }
 
-/// Thousandths of a CPU or GPU.
-std::int64_t expected_use(const PodInfo& pod, const Args& args) {
+/// Thousandths of a CPU or GPU; whole numbers as upstream's, in a type that cannot overflow.
+double expected_use(const PodInfo& pod, const Args& args) {
   if (args.resource == Args::Of::Gpu) {
-    return pod.gpus * 1000;
+    return static_cast<double>(pod.gpus) * 1000;
   }
-  std::int64_t sum = 0;
+  double sum = 0;
   for (const model::Container& container : pod.pod->spec.containers) {
     if (const auto* limit = find_cpu(container.resources.limits)) {
-      sum += limit->milli_value();
+      sum += static_cast<double>(limit->milli_value());
     } else if (const auto* request = find_cpu(container.resources.requests)) {
-      sum += static_cast<std::int64_t>(std::round(static_cast<double>(request->milli_value()) *
-                                                  args.default_requests_multiplier));
+      sum += std::round(static_cast<double>(request->milli_value()) *
+                        args.default_requests_multiplier);
     } else {
-      sum += args.default_requests;
+      sum += static_cast<double>(args.default_requests);
     }
   }
   const auto* overhead = find_cpu(pod.pod->spec.overhead);
-  return sum + (overhead == nullptr ? 0 : overhead->milli_value());
+  return sum + (overhead == nullptr ? 0 : static_cast<double>(overhead->milli_value()));
 }
 
 bool is_measured(const PodInfo& pod, const NodeLoad& load) {
@@ -67,16 +67,12 @@ class PackingRun final : public Run {
     }
     const double capacity = capacity_of(node);
     const double used = measured->average / 100 * capacity;
-    std::int64_t unmeasured = 0;
+    double unmeasured = 0;
     for (const PodSlot slot : node.pods) {
       const PodInfo& other = *state_->placed(slot).pod;
-      unmeasured += is_measured(other, load) ? 0 : expected_use(other, *args_);
+      unmeasured += is_measured(other, load) ? 0.0 : expected_use(other, *args_);
     }
-    const double utilisation =
-        capacity == 0
-            ? 0
-            : 100 * (used + static_cast<double>(expected_) + static_cast<double>(unmeasured)) /
-                  capacity;
+    const double utilisation = capacity == 0 ? 0 : 100 * (used + expected_ + unmeasured) / capacity;
     return packing_score(utilisation, static_cast<double>(args_->target_utilization));
   }
 
@@ -89,7 +85,7 @@ class PackingRun final : public Run {
 
   const ClusterState* state_;
   const Args* args_; ///< of the plugin, which outlives its runs
-  std::int64_t expected_;
+  double expected_;
   bool concerned_;
 };
 
