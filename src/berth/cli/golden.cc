@@ -340,7 +340,8 @@ class Scenario {
     if (recorded_node) {
       sched::FilterSession session(framework_, state_, pod, TimePoint());
       if (session.prepare().ok()) {
-        recorded = sched::select_victims(session, *recorded_node);
+        recorded =
+            sched::select_victims(session, *recorded_node, sched::LowerPriority(*session.pod()));
       }
     }
     Decision decision = ask(pod);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "berth/controllers/elastic_quota/elastic_quota_controller.h"
 #include "berth/controllers/node/taint_eviction.h"
 #include "berth/controllers/pod_group/pod_group_controller.h"
 #include "berth/controllers/quota/resource_quota_controller.h"
@@ -15,7 +16,8 @@ struct Controllers::Running {
       : jobs(client, loop, rng.fork(1), options.jobs),
         nodes(client, loop, rng.fork(2), options.nodes), evictions(client, loop, rng.fork(3)),
         pod_gc(client, loop, options.pod_gc), pod_groups(client, loop), quotas(client, loop),
-        volumes(client, loop), garbage(client, loop, options.owned_kinds) {}
+        elastic_quotas(client, loop), volumes(client, loop),
+        garbage(client, loop, options.owned_kinds) {}
 
   JobController jobs;
   NodeLifecycle nodes;
@@ -23,6 +25,7 @@ struct Controllers::Running {
   PodGc pod_gc;
   PodGroupController pod_groups;
   ResourceQuotaController quotas;
+  ElasticQuotaController elastic_quotas;
   VolumeController volumes;
   GarbageCollector garbage;
 };
@@ -39,7 +42,7 @@ void Controllers::collect(const client::GroupKind& kind) {
 bool Controllers::settled() const {
   return running_->jobs.idle() && running_->nodes.idle() && running_->evictions.idle() &&
          running_->pod_gc.idle() && running_->pod_groups.idle() && running_->quotas.idle() &&
-         running_->volumes.idle() && running_->garbage.idle();
+         running_->elastic_quotas.idle() && running_->volumes.idle() && running_->garbage.idle();
 }
 
 std::string_view acts_on(const client::GroupKind& kind) {
@@ -48,7 +51,7 @@ std::string_view acts_on(const client::GroupKind& kind) {
     std::string_view kind;
     std::string_view actor;
   };
-  static constexpr std::array<Actor, 16> kActors = {{
+  static constexpr std::array<Actor, 19> kActors = {{
       {"", "Pod", "scheduler"},
       {"", "Node", "node-controller"},
       {"", "Namespace", "api"},
@@ -58,13 +61,16 @@ std::string_view acts_on(const client::GroupKind& kind) {
       {"", "PersistentVolumeClaim", "volume-controller"},
       {"batch", "Job", "job-controller"},
       {"coordination.k8s.io", "Lease", "node-controller"},
+      {"metrics.k8s.io", "NodeMetrics", "scheduler"},
       {"scheduling.k8s.io", "PriorityClass", "api"},
+      {"scheduling.x-k8s.io", "ElasticQuota", "elastic-quota-controller"},
       {"scheduling.x-k8s.io", "PodGroup", "pod-group-controller"},
       {"storage.k8s.io", "CSIDriver", "scheduler"},
       {"storage.k8s.io", "CSINode", "scheduler"},
       {"storage.k8s.io", "CSIStorageCapacity", "scheduler"},
       {"storage.k8s.io", "StorageClass", "volume-controller"},
       {"storage.k8s.io", "VolumeAttachment", "scheduler"},
+      {"topology.node.k8s.io", "NodeResourceTopology", "scheduler"},
   }};
   const auto it = std::ranges::find_if(
       kActors, [&](const Actor& a) { return a.group == kind.group && a.kind == kind.kind; });

@@ -133,6 +133,7 @@ NodeId ClusterState::set_node(std::shared_ptr<const model::Node> node) {
     ++node_set_version_;
   }
   apply_node(info, std::move(node));
+  measure_load(id);
   return id;
 }
 
@@ -331,6 +332,9 @@ void ClusterState::account(NodeInfo& node, PodSlot slot, const PodPtr& pod_ptr, 
   }
   if (!pod.pod->spec.volumes.empty()) {
     storage_.count_users(*pod.pod, sign);
+  }
+  if (!quotas_.empty()) {
+    quotas_.count(pod, sign);
   }
   if (pod.terms.valid()) {
     terms_.count(pod.terms, sign);

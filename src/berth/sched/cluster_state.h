@@ -18,10 +18,13 @@
 #include "berth/sched/affinity_terms.h"
 #include "berth/sched/disruption_budget.h"
 #include "berth/sched/node_info.h"
+#include "berth/sched/node_reports.h"
+#include "berth/sched/quota_state.h"
 #include "berth/sched/shape.h"
 #include "berth/sched/storage_state.h"
 #include "berth/sched/topology.h"
 #include "berth/sched/undo.h"
+#include "berth/sched/workload_selectors.h"
 
 namespace berth::sched {
 
@@ -66,6 +69,19 @@ class ClusterState {
   StorageState& change_storage() {
     ++version_;
     return storage_;
+  }
+  /// Counts the namespace's pods if it had no quota before: O(pods log pods) then.
+  void set_quota(QuotaPtr quota);
+  void remove_quota(const api::Key& key);
+  /// Reports may come before their node.
+  void set_numa_report(const model::NodeResourceTopology& object);
+  void remove_numa_report(std::string_view node_name);
+  void set_node_metrics(std::shared_ptr<const model::NodeMetrics> metrics);
+  void remove_node_metrics(std::string_view node_name);
+  /// For what informers say of Services and controllers; counts as one change.
+  WorkloadSelectors& change_workloads() {
+    ++version_;
+    return workloads_;
   }
 
   // ---- what the scheduler decides ---------------------------------------------------------------
@@ -132,6 +148,10 @@ class ClusterState {
     return budgets_;
   }
   const StorageState& storage() const { return storage_; }
+  const QuotaState& quotas() const { return quotas_; }
+  /// Of a node or of one not seen yet.
+  const NodeReports& reports(NodeId node) const;
+  const WorkloadSelectors& workloads() const { return workloads_; }
   /// Labels of a namespace; empty if unknown.
   const api::Labels& namespace_labels(std::string_view name) const;
   /// Names of GPU models that nodes have, or had.
@@ -195,6 +215,10 @@ class ClusterState {
   void touch(NodeInfo& info, NodeChange change);
   void forget_changes(const Undo::Change& undone);
   void index_resources(NodeId node, const Resources& before, const Resources& after);
+  NodeReports& change_reports(NodeId node);
+  void settle_numa(NodeId node, NodeReports& reports);
+  void look_at_fingerprint(NodeId node);
+  void measure_load(NodeId node);
   void undo(const Undo::Change& change);
 
   ResourceNames resources_;
@@ -213,6 +237,9 @@ class ClusterState {
   std::map<std::string, api::Labels, std::less<>> namespaces_;
   StorageState storage_;
   std::vector<std::vector<NodeId>> with_resource_; // by ResourceId
+  QuotaState quotas_;
+  std::vector<NodeReports> reports_; ///< by node; shorter where nothing is reported
+  WorkloadSelectors workloads_;
   Interner<ImageId> image_names_;
   std::vector<Image> images_; // by ImageId
   Interner<GpuModelId> gpu_models_;

@@ -90,6 +90,7 @@ std::string ClusterState::dump() const {
     fmt::format_to(to, "namespace {} {} labels\n", name, labels.size());
   }
   out += storage_.dump();
+  out += quotas_.dump(resources_);
   return out;
 }
 

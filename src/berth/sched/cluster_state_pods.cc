@@ -34,6 +34,7 @@ void ClusterState::set_pod(const PodPtr& pod) {
     }
   }
   place(std::move(placed), position);
+  look_at_fingerprint(node);
 }
 
 void ClusterState::remove_pod(std::string_view uid) {
@@ -41,7 +42,8 @@ void ClusterState::remove_pod(std::string_view uid) {
   if (const auto slot = slot_of(uid)) {
     ++version_;
     storage_.drop(uid);
-    displace(*slot);
+    const NodeId node = displace(*slot).first.node;
+    look_at_fingerprint(node);
   }
 }
 

@@ -7,7 +7,6 @@
 #include <fmt/ranges.h>
 
 #include "berth/api/strict.h"
-#include "berth/sched/plugins/pod_topology_spread.h"
 
 namespace berth::sched {
 namespace {
@@ -155,13 +154,6 @@ Result<std::map<std::string, boost::json::value>> read_args(const std::vector<Pl
     }
     if (!out.emplace(name, config[i].args).second) {
       return fail_at(at_field(where), fmt::format("Duplicate value: \"{}\"", config[i].name));
-    }
-    if (name == kPodTopologySpread &&
-        parse_pod_topology_spread_args(config[i].args)->default_constraints > 0) {
-      remarks.push_back({.severity = Severity::Warning,
-                         .where = at_field(where + ".args.defaultConstraints"),
-                         .message = "default constraints are not applied yet: they are for pods of "
-                                    "Services and the like, which the scheduler does not watch"});
     }
   }
   return out;

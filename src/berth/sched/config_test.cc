@@ -247,10 +247,6 @@ profiles:
     filter: {enabled: [{name: NodeDeclaredFeatures}]}
   pluginConfig:
   - {name: NodeDeclaredFeatures, args: {}}
-  - name: PodTopologySpread
-    args:
-      defaultingType: List
-      defaultConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway}]
 extenders:
 - urlPrefix: http://gpu.example
   filterVerb: filter
@@ -260,17 +256,14 @@ extenders:
   EXPECT_THAT(
       remarks(made),
       ElementsAre(
-          "warning: sched.yaml:17:1: extenders: extenders are not called yet, pods are scheduled "
+          "warning: sched.yaml:13:1: extenders: extenders are not called yet, pods are scheduled "
           "without asking them: http://gpu.example (example.com/gpu), https://other.example",
           "warning: sched.yaml:7:24: profiles[0].plugins.multiPoint.enabled[0].name: plugin "
           "NodeDeclaredFeatures is not here yet: what it would keep out or prefer is not looked at",
           "note: sched.yaml:8:25: profiles[0].plugins.multiPoint.disabled[0].name: disables "
           "nothing: there is no plugin \"ImageLocalty\" here",
           "warning: sched.yaml:11:5: profiles[0].pluginConfig[0]: plugin NodeDeclaredFeatures is "
-          "not here yet: its args have no effect",
-          "warning: sched.yaml:15:27: profiles[0].pluginConfig[1].args.defaultConstraints: default "
-          "constraints are not applied yet: they are for pods of Services and the like, which the "
-          "scheduler does not watch"));
+          "not here yet: its args have no effect"));
   ASSERT_THAT(made.extenders, SizeIs(2));
   EXPECT_EQ(made.extenders[0].filter_verb, "filter");
   EXPECT_TRUE(made.extenders[0].managed_resources[0].ignored_by_scheduler);
@@ -348,7 +341,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"UnknownPlugin",
             "profiles:\n- plugins: {score: {enabled: [{name: NodeResourceFit}]}}\n",
             "4:38: profiles[0].plugins.score.enabled[0].name: unknown plugin \"NodeResourceFit\"; "
-            "did you mean \"NodeResourcesFit\"? known are Coscheduling, DefaultBinder, "},
+            "did you mean \"NodeResourcesFit\"? known are CapacityScheduling, Coscheduling, "},
         Bad{"RemovedPlugin",
             "profiles:\n- plugins: {score: {enabled: [{name: NodeResourcesMostAllocated}]}}\n",
             "4:38: profiles[0].plugins.score.enabled[0].name: unknown plugin "

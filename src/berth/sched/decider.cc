@@ -8,15 +8,10 @@
 
 namespace berth::sched {
 
-/// Plugins that look beyond the shape have nothing to say of this pod.
+/// Plugins that look beyond the shape say of this pod what they say of its like.
 bool Decider::shape_tells_all(const PodPtr& pod) const {
   return std::ranges::all_of(framework_->entries(), [&](const Framework::Entry& entry) {
-    if (!entry.beyond_shape) {
-      return true;
-    }
-    const Prepared prepared = entry.plugin->prepare(pod, *state_);
-    return prepared.run == nullptr && !prepared.nodes &&
-           (prepared.status.ok() || prepared.status.code == StatusCode::Skip);
+    return !entry.beyond_shape || entry.plugin->shape_tells(pod, *state_);
   });
 }
 

@@ -15,10 +15,12 @@ bool order_is_settled(const ClusterState& state, NodeId node, TimePoint now) {
 
 } // namespace
 
-void DryRunMemo::open(FilterSession& session) {
-  applies_ = std::ranges::all_of(session.runs(), [](const ActiveRun& active) {
-    return !active.filters || active.run->reach() == Reach::Node;
-  });
+void DryRunMemo::open(FilterSession& session, const VictimRule& rule) {
+  rule_ = &rule;
+  applies_ =
+      rule.is_of_the_shape() && std::ranges::all_of(session.runs(), [](const ActiveRun& active) {
+        return !active.filters || active.run->reach() == Reach::Node;
+      });
   if (!applies_) {
     return;
   }
@@ -35,12 +37,12 @@ void DryRunMemo::open(FilterSession& session) {
 const DryRun& DryRunMemo::run(FilterSession& session, NodeId node) {
   const ClusterState& state = session.state();
   if (state.node(node).nominated > 0 || !applies_) {
-    scratch_ = select_victims(session, node);
+    scratch_ = select_victims(session, node, *rule_);
     return scratch_;
   }
   Entry& entry = entries_[node.index()];
   if (entry.generation != state.node(node).generation || entry.now > session.now()) {
-    entry.result = select_victims(session, node);
+    entry.result = select_victims(session, node, *rule_);
     const bool keep = order_is_settled(state, node, session.now());
     entry.generation = keep ? state.node(node).generation : 0;
     entry.now = session.now();

@@ -13,11 +13,11 @@ namespace berth::sched {
 /// that was tried.
 class DryRunMemo {
  public:
-  /// Before the first run of a session.
-  void open(FilterSession& session);
-  /// As select_victims(session, node). What it gave before holds while the node is the same (its
-  /// generation), budgets are, no pod is nominated there, and every filter looks at the node alone.
-  /// The reference is good until the next call. O(1) if it holds.
+  /// Before the first run of a session by the rule, which outlives them.
+  void open(FilterSession& session, const VictimRule& rule);
+  /// As select_victims(session, node, rule). What it gave before holds while the node is the same
+  /// (its generation), budgets are, no pod is nominated there, and every filter looks at the node
+  /// alone. The reference is good until the next call. O(1) if it holds.
   const DryRun& run(FilterSession& session, NodeId node);
 
  private:
@@ -27,6 +27,7 @@ class DryRunMemo {
     DryRun result = NoVictims{};
   };
 
+  const VictimRule* rule_ = nullptr;
   std::vector<Entry> entries_;       ///< by node
   bool applies_ = false;             ///< to the session
   std::uint64_t budgets_ = 0;        ///< version that the entries are about

@@ -147,6 +147,32 @@ ClusterEvent pod_group_changed() {
   return pod_event(EventResource::PodGroup, actions::kUpdate, "PodGroupUpdate", nullptr, nullptr);
 }
 
+namespace {
+
+ClusterEvent object_event(EventResource resource, EventActions action, std::string_view label) {
+  ClusterEvent event;
+  event.resource = resource;
+  event.action = action;
+  event.label = label;
+  return event;
+}
+
+} // namespace
+
+ClusterEvent quota_changed(EventActions action) {
+  return object_event(EventResource::ElasticQuota, action,
+                      action == actions::kAdd      ? "ElasticQuotaAdd"
+                      : action == actions::kDelete ? "ElasticQuotaDelete"
+                                                   : "ElasticQuotaUpdate");
+}
+
+ClusterEvent numa_report_changed(EventActions action) {
+  return object_event(EventResource::NodeResourceTopology, action,
+                      action == actions::kAdd      ? "NodeResourceTopologyAdd"
+                      : action == actions::kDelete ? "NodeResourceTopologyDelete"
+                                                   : "NodeResourceTopologyUpdate");
+}
+
 ClusterEvent unschedulable_timeout() {
   return pod_event(EventResource::Wildcard, actions::kAll, "UnschedulableTimeout", nullptr,
                    nullptr);

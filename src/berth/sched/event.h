@@ -28,6 +28,8 @@ enum class EventResource : std::uint8_t {
   CsiDriver,
   CsiStorageCapacity,
   VolumeAttachment,
+  ElasticQuota,
+  NodeResourceTopology,
   Wildcard, ///< everything: leftover flush, forced moves
 };
 
@@ -98,6 +100,9 @@ ClusterEvent assigned_pod_deleted(PodPtr pod, NodeId node, const ClusterState& s
 /// action is 0 when only status, resourceVersion or the like changed.
 ClusterEvent unscheduled_pod_updated(PodPtr before, PodPtr after);
 ClusterEvent pod_group_changed();
+/// kAdd, kUpdate or kDelete of an ElasticQuota, of a NodeResourceTopology.
+ClusterEvent quota_changed(EventActions action);
+ClusterEvent numa_report_changed(EventActions action);
 ClusterEvent unschedulable_timeout();
 
 } // namespace berth::sched

@@ -194,6 +194,13 @@ class Plugin {
   /// Does prepare() depend on more than the pod's shape and the state? Then it is asked for every
   /// pod.
   virtual bool looks_beyond_shape() const { return false; }
+  /// Asked of those that do: would prepare() say the same of every pod of this one's shape? By
+  /// default: if it has nothing to say.
+  virtual bool shape_tells(const PodPtr& pod, const ClusterState& state) const {
+    const Prepared prepared = prepare(pod, state);
+    return prepared.run == nullptr && !prepared.nodes &&
+           (prepared.status.ok() || prepared.status.code == StatusCode::Skip);
+  }
   /// Does prepare() depend on more of the pod than its shape, through what others say of it? Then
   /// shade() says how.
   virtual bool sees_shades() const { return false; }

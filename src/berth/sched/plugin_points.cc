@@ -55,6 +55,8 @@ constexpr StockPlugin kStock[] = {
     {"DefaultBinder", {P::Bind}},
     {"NodeDeclaredFeatures", {P::PreFilter, P::Filter}},
     {"GangScheduling", {P::PreEnqueue, P::Reserve, P::Permit}},
+    // Of scheduler-plugins: files enable it at these, and not at filter.
+    {"CapacityScheduling", {P::PreFilter, P::PostFilter, P::Reserve}},
 };
 
 /// Points that a plugin's part stands for; the first that it extends decides.

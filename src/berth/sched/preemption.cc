@@ -90,19 +90,19 @@ split_by_budgets(const ClusterState& state, std::vector<PlacedPod> pods) {
 
 /// Eligible victims, most important first. Pods that have not started yet are compared as
 /// kube-scheduler's sort leaves them: the later arrival counts as more important.
-std::vector<PlacedPod> lower_priority_pods(const ClusterState& state, NodeId node,
-                                           const PodInfo& preemptor, TimePoint now) {
+std::vector<PlacedPod> possible_victims(const ClusterState& state, NodeId node,
+                                        const VictimRule& rule, TimePoint now) {
   std::vector<PlacedPod> pods;
   const auto& arrived = state.node(node).pods;
   for (auto it = arrived.rbegin(); it != arrived.rend(); ++it) {
     const PlacedPod& placed = state.placed(*it);
-    if (placed.pod->priority < preemptor.priority && !placed.pod->pod->status.start_time) {
+    if (!placed.pod->pod->status.start_time && rule.may_evict(*placed.pod)) {
       pods.push_back(placed);
     }
   }
   for (const PodSlot slot : arrived) {
     const PlacedPod& placed = state.placed(slot);
-    if (placed.pod->priority < preemptor.priority && placed.pod->pod->status.start_time) {
+    if (placed.pod->pod->status.start_time && rule.may_evict(*placed.pod)) {
       pods.push_back(placed);
     }
   }
@@ -114,6 +114,12 @@ std::vector<PlacedPod> lower_priority_pods(const ClusterState& state, NodeId nod
 
 } // namespace
 
+bool LowerPriority::awaits(const PodInfo& pod) const {
+  const auto* condition = pod.pod->status.condition("DisruptionTarget");
+  return may_evict(pod) && pod.pod->meta.deletion_timestamp && condition != nullptr &&
+         condition->status == "True" && condition->reason == "PreemptionByScheduler";
+}
+
 bool more_important(const PodInfo& a, const PodInfo& b, TimePoint now) {
   if (a.priority != b.priority) {
     return a.priority > b.priority;
@@ -121,25 +127,33 @@ bool more_important(const PodInfo& a, const PodInfo& b, TimePoint now) {
   return start_of(a, now) < start_of(b, now);
 }
 
-DryRun select_victims(FilterSession& session, NodeId node) {
+DryRun select_victims(FilterSession& session, NodeId node, const VictimRule& rule) {
   const ClusterState& state = session.state();
   const TimePoint now = session.now();
-  std::vector<PlacedPod> lower = lower_priority_pods(state, node, *session.pod(), now);
-  if (lower.empty()) {
-    return NoVictims{};
-  }
+  const std::vector<PlacedPod> possible = possible_victims(state, node, rule, now);
   Bench bench(session, node);
-  for (const PlacedPod& placed : lower) {
-    bench.remove(placed.pod);
+  std::vector<PlacedPod> removed;
+  for (auto it = possible.rbegin(); it != possible.rend(); ++it) {
+    if (rule.may_evict(*it->pod)) {
+      bench.remove(it->pod);
+      removed.push_back(*it);
+    }
+  }
+  if (removed.empty()) {
+    return NoVictims{};
   }
   if (const NodeFailure failure = session.filter(node); !failure.verdict.ok()) {
     return StillFailing{failure};
   }
-  const auto [violating, others] = split_by_budgets(state, std::move(lower));
+  if (const std::string_view objection = rule.objection(); !objection.empty()) {
+    return StillObjected{objection};
+  }
+  std::ranges::reverse(removed);
+  const auto [violating, others] = split_by_budgets(state, std::move(removed));
   PreemptionCandidate candidate{.node = node, .victims = {}, .budget_violations = 0};
   const auto reprieve = [&](const PlacedPod& placed) {
     bench.add(placed);
-    if (session.filter(node).verdict.ok()) {
+    if (session.filter(node).verdict.ok() && rule.objection().empty()) {
       return true;
     }
     bench.take_back();

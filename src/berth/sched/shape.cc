@@ -87,6 +87,24 @@ bool same_share(const PodInfo& a, const PodInfo& b) {
          a.share->fault == b.share->fault;
 }
 
+/// What single containers may hold matters to NUMA zones, and limits to expected load.
+bool same_containers(const std::vector<model::Container>& a,
+                     const std::vector<model::Container>& b) {
+  return std::ranges::equal(a, b, [](const model::Container& x, const model::Container& y) {
+    return x.restart_policy == y.restart_policy && x.resources.requests == y.resources.requests &&
+           x.resources.limits == y.resources.limits;
+  });
+}
+
+bool same_resources(const model::PodSpec& a, const model::PodSpec& b) {
+  const bool same_pod_level = a.resources.has_value() == b.resources.has_value() &&
+                              (!a.resources || (a.resources->requests == b.resources->requests &&
+                                                a.resources->limits == b.resources->limits));
+  return same_pod_level && a.overhead == b.overhead &&
+         same_containers(a.containers, b.containers) &&
+         same_containers(a.init_containers, b.init_containers);
+}
+
 /// A claim made for one pod must be that pod's own.
 bool has_ephemeral(const model::PodSpec& spec) {
   return std::ranges::any_of(spec.volumes, &model::PodVolume::ephemeral);
@@ -103,7 +121,7 @@ bool same_shape(const PodInfo& a, const PodInfo& b) {
          a.ns() == b.ns() && x.scheduler_name == y.scheduler_name &&
          x.preemption_policy == y.preemption_policy && x.scheduling_gates == y.scheduling_gates &&
          same_terms(x, y) && x.volumes == y.volumes && (!has_ephemeral(x) || a.uid == b.uid) &&
-         same_own_labels(a, b);
+         same_resources(x, y) && same_own_labels(a, b);
 }
 
 std::size_t shape_hash(const PodInfo& pod) {

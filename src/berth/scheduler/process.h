@@ -1,6 +1,7 @@
 // The scheduler process's parts that talk to the API; private to this room.
 #pragma once
 
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <string>
@@ -50,6 +51,14 @@ class Scheduler::Process : public std::enable_shared_from_this<Scheduler::Proces
   void on_csi_driver(const api::Object& old, const api::Object& now);
   void on_capacity(const api::Object& old, const api::Object& now);
   void on_attachment(const api::Object& old, const api::Object& now);
+  // Of process_reports.cc: what single plugins read.
+  void on_service(const api::Object& old, const api::Object& now);
+  void on_controller(const api::Object& old, const api::Object& now);
+  void on_quota(const api::Object& old, const api::Object& now);
+  void on_numa_report(const api::Object& old, const api::Object& now);
+  void on_node_metrics(const api::Object& old, const api::Object& now);
+  /// Does some profile have one of these plugins?
+  bool has_plugin(std::initializer_list<std::string_view> names) const;
   void assigned_pod(const sched::PodPtr& before, const sched::PodPtr& now);
   void pending_pod(const sched::PodPtr& before, const sched::PodPtr& now);
   void pod_gone(const sched::PodPtr& last);

@@ -4,12 +4,23 @@
 #include "berth/base/log.h"
 #include "berth/model/node.h"
 #include "berth/model/workload.h"
+#include "berth/sched/plugins/capacity_scheduling.h"
+#include "berth/sched/plugins/load_variation_risk_balancing.h"
+#include "berth/sched/plugins/low_risk_over_commitment.h"
+#include "berth/sched/plugins/node_resource_topology_match.h"
+#include "berth/sched/plugins/pod_topology_spread.h"
+#include "berth/sched/plugins/target_load_packing.h"
 #include "berth/scheduler/process.h"
+#include "berth/store/addon_kinds.h"
 
 namespace berth::scheduler {
 namespace {
 
 const client::GroupKind kBudgets{"policy", "PodDisruptionBudget"};
+const client::GroupKind kServices{"", "Service"};
+/// Whose selectors default spread constraints read.
+const client::GroupKind kSelectingControllers[] = {
+    {"", "ReplicationController"}, {"apps", "ReplicaSet"}, {"apps", "StatefulSet"}};
 
 } // namespace
 
@@ -81,6 +92,22 @@ void Scheduler::Process::watch() {
   add(client::kStorageCapacities, &Process::on_capacity);
   add(client::kVolumeAttachments, &Process::on_attachment);
   add(client::kPodGroups, &Process::on_group);
+  if (has_plugin({sched::kPodTopologySpread})) {
+    add(kServices, &Process::on_service);
+    for (const client::GroupKind& kind : kSelectingControllers) {
+      add(kind, &Process::on_controller);
+    }
+  }
+  if (has_plugin({sched::kCapacityScheduling})) {
+    add(store::kElasticQuotas, &Process::on_quota);
+  }
+  if (has_plugin({sched::kNodeResourceTopologyMatch})) {
+    add(store::kNodeResourceTopologies, &Process::on_numa_report);
+  }
+  if (has_plugin({sched::kTargetLoadPacking, sched::kLoadVariationRiskBalancing,
+                  sched::kLowRiskOverCommitment})) {
+    add(store::kNodeMetrics, &Process::on_node_metrics);
+  }
   add(client::kPods, &Process::on_pod);
 }
 

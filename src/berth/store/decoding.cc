@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include "berth/model/elastic_quota.h"
 #include "berth/model/node.h"
+#include "berth/model/node_report.h"
 #include "berth/model/pod.h"
 #include "berth/model/storage.h"
 #include "berth/model/workload.h"
+#include "berth/store/addon_kinds.h"
 
 namespace berth::store {
 namespace {
@@ -41,6 +44,15 @@ Result<void> check_decodable(const AdmissionRequest& request, const api::Object&
   }
   if (kind == kResourceQuotas) {
     return decoded(object, model::resource_quota_view(object));
+  }
+  if (kind == kElasticQuotas) {
+    return decoded(object, model::elastic_quota_view(object));
+  }
+  if (kind == kNodeResourceTopologies) {
+    return decoded(object, model::node_resource_topology_view(object));
+  }
+  if (kind == kNodeMetrics) {
+    return decoded(object, model::node_metrics_view(object));
   }
   if (kind == kVolumeClaims) {
     return decoded(object, model::claim_view(object));

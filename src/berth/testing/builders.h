@@ -4,5 +4,6 @@
 
 #include "berth/testing/node_builder.h"
 #include "berth/testing/pod_builder.h"
+#include "berth/testing/report_builder.h"
 #include "berth/testing/storage_builder.h"
 #include "berth/testing/workload_builder.h"

@@ -60,6 +60,24 @@ class SchedulingWorld {
     state_.change_storage().set_attachment(attachment.build());
     return *this;
   }
+  SchedulingWorld& with(const ElasticQuotaBuilder& quota) {
+    state_.set_quota(quota.build());
+    return *this;
+  }
+  SchedulingWorld& with(const NumaReportBuilder& report) {
+    state_.set_numa_report(*report.build());
+    return *this;
+  }
+  SchedulingWorld& with(const NodeMetricsBuilder& metrics) {
+    state_.set_node_metrics(metrics.build());
+    return *this;
+  }
+  SchedulingWorld& with(const SelectorBuilder& selector) {
+    auto& workloads = state_.change_workloads();
+    selector.is_service() ? workloads.set_service(selector.build())
+                          : workloads.set_controller("ReplicaSet", selector.build());
+    return *this;
+  }
   sched::PodPtr describe(const PodBuilder& pod) { return state_.describe(pod.build()); }
 
   sched::Decision decide(const PodBuilder& pod, sched::CycleOptions options = {}) {

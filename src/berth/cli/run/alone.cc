@@ -74,8 +74,9 @@ class EmptyCluster {
     std::vector<api::Manifest> context;
     for (const api::Manifest& manifest : *question.objects) {
       static constexpr std::array kContext = {
-          "Namespace",        "PriorityClass",         "PodGroup", "StorageClass",
-          "PersistentVolume", "PersistentVolumeClaim", "CSINode"};
+          "Namespace",    "PriorityClass",    "PodGroup",
+          "StorageClass", "PersistentVolume", "PersistentVolumeClaim",
+          "CSINode",      "ElasticQuota",     "NodeResourceTopology"};
       if (std::ranges::find(kContext, manifest.object.gvk().kind) != kContext.end()) {
         context.push_back(manifest);
       }

@@ -11,7 +11,9 @@
 
 #include <fmt/format.h>
 
+#include "berth/model/elastic_quota.h"
 #include "berth/model/node.h"
+#include "berth/model/node_report.h"
 #include "berth/model/pod.h"
 #include "berth/model/workload.h"
 
@@ -102,6 +104,15 @@ std::optional<Error> decode_error(const api::Object& object) {
   }
   if (is("", "ResourceQuota")) {
     return error_of(model::resource_quota_view(object));
+  }
+  if (is("scheduling.x-k8s.io", "ElasticQuota")) {
+    return error_of(model::elastic_quota_view(object));
+  }
+  if (is("topology.node.k8s.io", "NodeResourceTopology")) {
+    return error_of(model::node_resource_topology_view(object));
+  }
+  if (is("metrics.k8s.io", "NodeMetrics")) {
+    return error_of(model::node_metrics_view(object));
   }
   return std::nullopt;
 }

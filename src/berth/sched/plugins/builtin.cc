@@ -4,6 +4,7 @@
 #include "berth/sched/plugins/balanced_allocation.h"
 #include "berth/sched/plugins/best_fit.h"
 #include "berth/sched/plugins/bid_price.h"
+#include "berth/sched/plugins/capacity_scheduling.h"
 #include "berth/sched/plugins/default_binder.h"
 #include "berth/sched/plugins/default_preemption.h"
 #include "berth/sched/plugins/dot_product.h"
@@ -15,9 +16,13 @@
 #include "berth/sched/plugins/gpu_topology.h"
 #include "berth/sched/plugins/image_locality.h"
 #include "berth/sched/plugins/inter_pod_affinity.h"
+#include "berth/sched/plugins/load_variation_risk_balancing.h"
+#include "berth/sched/plugins/low_risk_over_commitment.h"
 #include "berth/sched/plugins/node_affinity.h"
 #include "berth/sched/plugins/node_name.h"
 #include "berth/sched/plugins/node_ports.h"
+#include "berth/sched/plugins/node_resource_topology_match.h"
+#include "berth/sched/plugins/node_resources_allocatable.h"
 #include "berth/sched/plugins/node_resources_fit.h"
 #include "berth/sched/plugins/node_unschedulable.h"
 #include "berth/sched/plugins/node_volume_limits.h"
@@ -26,6 +31,7 @@
 #include "berth/sched/plugins/random_score.h"
 #include "berth/sched/plugins/scheduling_gates.h"
 #include "berth/sched/plugins/taint_toleration.h"
+#include "berth/sched/plugins/target_load_packing.h"
 #include "berth/sched/plugins/volume_binding.h"
 #include "berth/sched/plugins/volume_restrictions.h"
 #include "berth/sched/plugins/volume_zone.h"
@@ -95,8 +101,7 @@ Registry builtin_plugins() {
   add(kNodeVolumeLimits, plain(&make_node_volume_limits));
   add(kVolumeBinding, with_checked_args(&parse_volume_binding_args, &make_volume_binding));
   add(kVolumeZone, plain(&make_volume_zone));
-  add(kPodTopologySpread,
-      with_checked_args(&parse_pod_topology_spread_args, &make_pod_topology_spread));
+  add(kPodTopologySpread, with_args(&parse_pod_topology_spread_args, &make_pod_topology_spread));
   add(kInterPodAffinity, with_args(&parse_inter_pod_affinity_args, &make_inter_pod_affinity));
   add(kDynamicResources, with_checked_args(&parse_dynamic_resources_args, &make_dynamic_resources));
   add(kGpuTopology, with_args(&parse_gpu_topology_args, &make_gpu_topology));
@@ -112,6 +117,16 @@ Registry builtin_plugins() {
   add(kBalancedAllocation, &balanced_allocation);
   add(kImageLocality, plain(&make_image_locality));
   add(kDefaultBinder, plain(&make_default_binder));
+  // Those of scheduler-plugins; no profile has them by default.
+  add(kCapacityScheduling, plain(&make_capacity_scheduling));
+  add(kNodeResourcesAllocatable,
+      with_args(&parse_allocatable_args, &make_node_resources_allocatable));
+  add(kNodeResourceTopologyMatch,
+      with_args(&parse_numa_match_args, &make_node_resource_topology_match));
+  add(kTargetLoadPacking, with_args(&parse_target_load_packing_args, &make_target_load_packing));
+  add(kLoadVariationRiskBalancing,
+      with_args(&parse_load_variation_args, &make_load_variation_risk_balancing));
+  add(kLowRiskOverCommitment, with_args(&parse_low_risk_args, &make_low_risk_over_commitment));
   return registry;
 }
 

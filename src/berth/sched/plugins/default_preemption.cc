@@ -2,62 +2,11 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
 #include "berth/api/strict.h"
-#include "berth/sched/dry_run_memo.h"
-#include "berth/sched/filter_session.h"
-#include "berth/sched/message.h"
-#include "berth/sched/preemption.h"
+#include "berth/sched/preemption_search.h"
 
 namespace berth::sched {
 namespace {
-
-constexpr std::string_view kPrefix = "preemption: ";
-
-PostFilterResult refused(std::string_view reason) {
-  PostFilterResult result;
-  result.status = Status::of(StatusCode::Unschedulable, fmt::format("{}{}", kPrefix, reason));
-  return result;
-}
-
-std::string_view nominated_node_of(FilterSession& session) {
-  const std::string_view known = session.state().nominated_node(session.pod()->uid);
-  return known.empty() ? std::string_view(session.pod()->pod->status.nominated_node_name) : known;
-}
-
-/// A victim of an earlier preemption is on its way out: wait for it.
-bool is_leaving_for_preemption(const PodInfo& pod) {
-  const auto* condition = pod.pod->status.condition("DisruptionTarget");
-  return pod.pod->meta.deletion_timestamp && condition != nullptr && condition->status == "True" &&
-         condition->reason == "PreemptionByScheduler";
-}
-
-bool waits_for_victims(FilterSession& session, NodeId nominated) {
-  const auto failure = std::ranges::find(session.failures, nominated, &NodeFailure::node);
-  if (failure != session.failures.end() && failure->verdict.code == StatusCode::Unresolvable) {
-    return false;
-  }
-  const ClusterState& state = session.state();
-  return std::ranges::any_of(state.node(nominated).pods, [&](PodSlot slot) {
-    const PodInfo& other = *state.placed(slot).pod;
-    return other.priority < session.pod()->priority && is_leaving_for_preemption(other);
-  });
-}
-
-/// Nodes that failed of something eviction might cure, in node order.
-std::vector<NodeId> potential_nodes(FilterSession& session) {
-  const ClusterState& state = session.state();
-  const bool absent_helps = session.absent && session.absent->code == StatusCode::Unschedulable;
-  std::vector<bool> helps(state.node_slots(), absent_helps);
-  for (const NodeFailure& failure : session.failures) {
-    helps[failure.node.index()] = failure.verdict.code == StatusCode::Unschedulable;
-  }
-  std::vector<NodeId> nodes;
-  std::ranges::copy_if(state.nodes(), std::back_inserter(nodes),
-                       [&](NodeId node) { return helps[node.index()]; });
-  return nodes;
-}
 
 /// Where the search starts: differs from pod to pod so that not always the same nodes pay, and is a
 /// function of the pod.
@@ -77,35 +26,10 @@ class DefaultPreemption final : public Plugin {
   Points points() const override { return static_cast<Points>(Point::PostFilter); }
 
   PostFilterResult post_filter(FilterSession& session) const override {
-    if (session.pod()->pod->spec.preemption_policy == "Never") {
-      return refused(kReasonNever);
-    }
-    const std::string_view nominated = nominated_node_of(session);
-    const auto nominated_id =
-        nominated.empty() ? std::nullopt : session.state().find_node(nominated);
-    if (nominated_id && waits_for_victims(session, *nominated_id)) {
-      return refused(kReasonTerminating);
-    }
-    ReasonHistogram reasons;
-    const auto candidates = find_candidates(session, reasons);
-    if (candidates.empty()) {
-      const auto nodes = static_cast<std::int64_t>(session.state().nodes().size());
-      PostFilterResult result = refused(failed_scheduling_message(nodes, "", reasons, ""));
-      if (!nominated.empty()) {
-        result.nominated_node = "";
-      }
-      return result;
-    }
-    const PreemptionCandidate& best = pick_candidate(candidates, session.now());
-    PostFilterResult result;
-    result.nominated_node = session.state().node_name(best.node);
-    result.victims = best.victims;
-    for (const PodPtr& other : session.state().nominated_to(best.node)) {
-      if (other->priority < session.pod()->priority) {
-        result.denominated.push_back(other);
-      }
-    }
-    return result;
+    return preempt(session, LowerPriority(*session.pod()), [&](std::size_t nodes) {
+      return SearchBreadth{.first = start_offset(*session.pod(), nodes),
+                           .enough = wanted_candidates(nodes)};
+    });
   }
 
  private:
@@ -114,50 +38,6 @@ class DefaultPreemption final : public Plugin {
     const std::int64_t wanted = std::max(n * args_.min_candidate_nodes_percentage / 100,
                                          args_.min_candidate_nodes_absolute);
     return static_cast<std::size_t>(std::min(wanted, n));
-  }
-
-  /// Dry runs until enough candidates are found and one breaks no budget. Reasons of the others are
-  /// counted.
-  std::vector<PreemptionCandidate> find_candidates(FilterSession& session,
-                                                   ReasonHistogram& reasons) const {
-    const auto nodes = potential_nodes(session);
-    if (const auto others =
-            static_cast<std::int64_t>(session.state().nodes().size() - nodes.size());
-        others > 0) {
-      reasons[std::string(kReasonNotHelpful)] = others;
-    }
-    std::vector<PreemptionCandidate> candidates;
-    if (nodes.empty()) {
-      return candidates;
-    }
-    const std::size_t wanted = wanted_candidates(nodes.size());
-    const std::size_t offset = start_offset(*session.pod(), nodes.size());
-    bool harmless = false;
-    std::vector<NodeFailure> failing_still;
-    std::int64_t without_victims = 0;
-    DryRunMemo fresh;
-    DryRunMemo& memo = session.dry_runs == nullptr ? fresh : *session.dry_runs;
-    memo.open(session);
-    for (std::size_t i = 0; i < nodes.size() && !(harmless && candidates.size() >= wanted); ++i) {
-      const DryRun& run = memo.run(session, nodes[(offset + i) % nodes.size()]);
-      if (const auto* candidate = std::get_if<PreemptionCandidate>(&run)) {
-        harmless = harmless || candidate->budget_violations == 0;
-        candidates.push_back(*candidate);
-      } else if (const auto* failing = std::get_if<StillFailing>(&run)) {
-        failing_still.push_back(failing->failure);
-      } else {
-        ++without_victims;
-      }
-    }
-    for (const auto& [example, count] : count_verdicts(failing_still)) {
-      for (std::string& reason : session.reasons(example)) {
-        reasons[std::move(reason)] += count;
-      }
-    }
-    if (without_victims > 0) {
-      reasons[std::string(kReasonNoVictims)] += without_victims;
-    }
-    return candidates;
   }
 
   DefaultPreemptionArgs args_;

@@ -14,11 +14,6 @@
 namespace berth::sched {
 
 inline constexpr std::string_view kDefaultPreemption = "DefaultPreemption";
-inline constexpr std::string_view kReasonNoVictims = "No preemption victims found for incoming pod";
-inline constexpr std::string_view kReasonNotHelpful = "Preemption is not helpful for scheduling";
-inline constexpr std::string_view kReasonNever = "not eligible due to preemptionPolicy=Never.";
-inline constexpr std::string_view kReasonTerminating =
-    "not eligible due to a terminating pod on the nominated node.";
 
 struct DefaultPreemptionArgs {
   std::int64_t min_candidate_nodes_percentage = 10;

@@ -214,6 +214,8 @@ class GpuTopology final : public Plugin {
     case EventResource::CsiDriver:
     case EventResource::CsiStorageCapacity:
     case EventResource::VolumeAttachment:
+    case EventResource::ElasticQuota:
+    case EventResource::NodeResourceTopology:
     case EventResource::Wildcard:
       return Hint::Queue;
     }

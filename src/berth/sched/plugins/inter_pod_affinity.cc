@@ -390,6 +390,8 @@ class InterPodAffinity final : public Plugin {
     case EventResource::CsiDriver:
     case EventResource::CsiStorageCapacity:
     case EventResource::VolumeAttachment:
+    case EventResource::ElasticQuota:
+    case EventResource::NodeResourceTopology:
     case EventResource::Wildcard:
       return Hint::Queue;
     }

@@ -30,9 +30,37 @@ struct Constraint {
   }
 };
 
-std::vector<Constraint> constraints_of(const PodInfo& pod, std::string_view when) {
+using WrittenConstraints = std::vector<model::TopologySpreadConstraint>;
+
+bool has_own_constraints(const PodInfo& pod) {
+  return !pod.pod->spec.topology_spread_constraints.empty();
+}
+
+/// What holds for the pod: its own constraints, else the defaults for the pods that its Services
+/// and its controller select.
+WrittenConstraints constraints_for(const PodInfo& pod, const ClusterState& state,
+                                   const PodTopologySpreadArgs& args) {
+  if (has_own_constraints(pod)) {
+    return pod.pod->spec.topology_spread_constraints;
+  }
+  if (args.default_constraints.empty() || state.workloads().empty()) {
+    return {};
+  }
+  const api::Selector selector = state.workloads().selector_of(*pod.pod);
+  if (selector.empty()) {
+    return {};
+  }
+  WrittenConstraints out = args.default_constraints;
+  for (auto& constraint : out) {
+    constraint.label_selector = selector;
+  }
+  return out;
+}
+
+std::vector<Constraint> constraints_of(const PodInfo& pod, const WrittenConstraints& all,
+                                       std::string_view when) {
   std::vector<Constraint> constraints;
-  for (const auto& written : pod.pod->spec.topology_spread_constraints) {
+  for (const auto& written : all) {
     if (written.when_unsatisfiable != when) {
       continue;
     }
@@ -86,14 +114,19 @@ struct Rule {
 };
 
 enum class Kind { Hard, Soft };
+/// Nodes without the label of some rule take no part, unless the constraints are the system's: then
+/// they are one more domain, that no pod counts in.
+enum class Lacking { Ignored, Counted };
 
-/// The constraints of one kind. A node counts for a rule if it has every rule's label and the
-/// rule's policies include it.
+/// The constraints of one kind. A node counts for a rule if it takes part and the rule's policies
+/// include it.
 class Rules {
  public:
-  Rules(const PodInfo& pod, const ClusterState& state, Kind kind) {
+  Rules(const PodInfo& pod, const ClusterState& state, const WrittenConstraints& written, Kind kind,
+        Lacking lacking)
+      : lacking_(lacking) {
     for (Constraint& constraint :
-         constraints_of(pod, kind == Kind::Hard ? "DoNotSchedule" : "ScheduleAnyway")) {
+         constraints_of(pod, written, kind == Kind::Hard ? "DoNotSchedule" : "ScheduleAnyway")) {
       const Topology& topology = state.topology(constraint.topology_key);
       rules_.push_back(
           {.constraint = std::move(constraint),
@@ -127,7 +160,7 @@ class Rules {
     }
   }
   void update_homes(const PodInfo& pod, const NodeInfo& info, std::vector<NodeId>* moved) {
-    const bool complete = info.node != nullptr && has_domains(info.id);
+    const bool complete = info.node != nullptr && takes_part(info.id);
     for (Rule& rule : rules_) {
       const bool counts = complete && included(rule.constraint, pod, *info.node);
       const DomainId before = rule.matching.home(info.id);
@@ -140,10 +173,10 @@ class Rules {
   }
 
   bool empty() const { return rules_.empty(); }
-  /// Does the node have the label of every rule?
-  bool has_domains(NodeId node) const {
-    return std::ranges::all_of(
-        rules_, [&](const Rule& rule) { return rule.matching.topology().domain_of(node).valid(); });
+  bool takes_part(NodeId node) const {
+    return lacking_ == Lacking::Counted || std::ranges::all_of(rules_, [&](const Rule& rule) {
+             return rule.matching.topology().domain_of(node).valid();
+           });
   }
   /// Do the cells name too many domains?
   bool too_many() const {
@@ -164,6 +197,7 @@ class Rules {
     }
   }
 
+  Lacking lacking_;
   std::vector<Rule> rules_;
 };
 
@@ -171,9 +205,11 @@ enum Detail : std::uint64_t { kSkew, kMissingLabel };
 
 class SpreadRun final : public Run {
  public:
-  SpreadRun(PodPtr pod, const ClusterState& state)
-      : pod_(std::move(pod)), state_(&state), hard_(*pod_, state, Kind::Hard),
-        soft_(*pod_, state, Kind::Soft) {
+  SpreadRun(PodPtr pod, const ClusterState& state, const WrittenConstraints& written,
+            Lacking lacking)
+      : pod_(std::move(pod)), state_(&state),
+        hard_(*pod_, state, written, Kind::Hard, Lacking::Ignored),
+        soft_(*pod_, state, written, Kind::Soft, lacking) {
     hard_.count(*pod_, state);
     soft_.count(*pod_, state);
   }
@@ -202,7 +238,7 @@ class SpreadRun final : public Run {
                     : rule.by_name  ? domain.index()
                                     : static_cast<std::uint64_t>(rule.matching.at(domain)));
     }
-    const bool scored = soft_.has_domains(node);
+    const bool scored = soft_.takes_part(node);
     for (const Rule& rule : soft_.list()) {
       key.push_back(!scored ? kNoDomain
                     : rule.constraint.topology_key == kHostname
@@ -253,12 +289,15 @@ class SpreadRun final : public Run {
   }
 
   std::int64_t score(NodeId node) const override {
-    if (!soft_.has_domains(node)) {
+    if (!soft_.takes_part(node)) {
       return 0;
     }
     double sum = 0;
     for (std::size_t i = 0; i < soft_.list().size(); ++i) {
       const Rule& rule = soft_.list()[i];
+      if (!rule.matching.topology().domain_of(node).valid()) {
+        continue;
+      }
       const std::int64_t count = rule.constraint.topology_key == kHostname
                                      ? rule.matching.of_node(node)
                                      : rule.matching.at(rule.matching.topology().domain_of(node));
@@ -272,13 +311,13 @@ class SpreadRun final : public Run {
     std::int64_t low = INT64_MAX;
     std::int64_t high = INT64_MIN;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-      if (soft_.has_domains(nodes[i])) {
+      if (soft_.takes_part(nodes[i])) {
         low = std::min(low, scores[i]);
         high = std::max(high, scores[i]);
       }
     }
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-      if (!soft_.has_domains(nodes[i])) {
+      if (!soft_.takes_part(nodes[i])) {
         scores[i] = 0;
       } else {
         scores[i] = high == 0 ? kMaxNodeScore : kMaxNodeScore * (high + low - scores[i]) / high;
@@ -296,18 +335,20 @@ class SpreadRun final : public Run {
                             std::span<const std::size_t> alike) const {
     std::int64_t sum = 0;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-      sum += soft_.has_domains(nodes[i]) ? static_cast<std::int64_t>(alike[i]) : 0;
+      sum += soft_.takes_part(nodes[i]) ? static_cast<std::int64_t>(alike[i]) : 0;
     }
     return sum;
   }
   std::int64_t scored_domains(const Rule& rule, std::span<const NodeId> nodes) {
-    met_.assign(rule.matching.topology().domain_slots(), false);
+    const std::size_t none = rule.matching.topology().domain_slots();
+    met_.assign(none + 1, false);
     std::int64_t domains = 0;
     for (const NodeId node : nodes) {
-      if (soft_.has_domains(node)) {
+      if (soft_.takes_part(node)) {
         const DomainId domain = rule.matching.topology().domain_of(node);
-        domains += met_[domain.index()] ? 0 : 1;
-        met_[domain.index()] = true;
+        const std::size_t at = domain.valid() ? domain.index() : none;
+        domains += met_[at] ? 0 : 1;
+        met_[at] = true;
       }
     }
     return domains;
@@ -323,6 +364,8 @@ class SpreadRun final : public Run {
 
 class PodTopologySpread final : public Plugin {
  public:
+  explicit PodTopologySpread(PodTopologySpreadArgs args) : args_(std::move(args)) {}
+
   std::string_view name() const override { return kPodTopologySpread; }
   Points points() const override { return Point::Filter | Point::Score; }
 
@@ -337,7 +380,11 @@ class PodTopologySpread final : public Plugin {
   }
 
   Hint hint(const PodInfo& pod, const ClusterEvent& event) const override {
-    const auto constraints = constraints_of(pod, "DoNotSchedule");
+    if (!has_own_constraints(pod)) {
+      return hint_by_defaults(pod, event);
+    }
+    const auto constraints =
+        constraints_of(pod, pod.pod->spec.topology_spread_constraints, "DoNotSchedule");
     if (event.resource == EventResource::Node) {
       const auto has_keys = [&](const auto& node) {
         return node && has_all_keys(*node, constraints);
@@ -356,22 +403,47 @@ class PodTopologySpread final : public Plugin {
     return counted(event.old_pod) || counted(event.new_pod) ? Hint::Queue : Hint::Skip;
   }
 
+  /// Default constraints depend on the labels and the owner of a pod.
+  bool looks_beyond_shape() const override { return !args_.default_constraints.empty(); }
+  bool shape_tells(const PodPtr& pod, const ClusterState& state) const override {
+    return has_own_constraints(*pod) || constraints_for(*pod, state, args_).empty();
+  }
+
   Prepared prepare(const PodPtr& pod, const ClusterState& state) const override {
-    if (pod->pod->spec.topology_spread_constraints.empty()) {
+    const auto constraints = constraints_for(*pod, state, args_);
+    if (constraints.empty()) {
       return {.status = Status::skip(), .run = nullptr, .nodes = {}};
     }
-    auto run = std::make_unique<SpreadRun>(pod, state);
+    const bool by_system =
+        !has_own_constraints(*pod) && args_.defaulting == PodTopologySpreadArgs::Defaulting::System;
+    auto run = std::make_unique<SpreadRun>(pod, state, constraints,
+                                           by_system ? Lacking::Counted : Lacking::Ignored);
     Prepared prepared;
     prepared.status = run->has_no_filter() ? Status::skip() : Status::success();
     prepared.run = std::move(run);
     return prepared;
   }
+
+ private:
+  /// Whom the defaults count is not known without the state: any pod of the namespace may be.
+  static Hint hint_by_defaults(const PodInfo& pod, const ClusterEvent& event) {
+    if (event.resource == EventResource::Node) {
+      return Hint::Queue;
+    }
+    const auto matters = [&](const PodPtr& other) {
+      return other && (event.resource == EventResource::UnscheduledPod ? other->uid == pod.uid
+                                                                       : other->ns() == pod.ns());
+    };
+    return matters(event.old_pod) || matters(event.new_pod) ? Hint::Queue : Hint::Skip;
+  }
+
+  PodTopologySpreadArgs args_;
 };
 
 } // namespace
 
-std::unique_ptr<Plugin> make_pod_topology_spread() {
-  return std::make_unique<PodTopologySpread>();
+std::unique_ptr<Plugin> make_pod_topology_spread(PodTopologySpreadArgs args) {
+  return std::make_unique<PodTopologySpread>(std::move(args));
 }
 
 } // namespace berth::sched

@@ -3,11 +3,12 @@
 // node's domain + 1 if the pod matches itself - the emptiest domain <= maxSkew. Score, constraints
 // ScheduleAnyway: sum of count x ln(domains + 2) + maxSkew - 1, turned round. Source:
 // kube-scheduler plugins/podtopologyspread. State: cross-node. Events: assigned pod added, deleted,
-// relabelled; node added, deleted, relabelled, retainted; the pod relabelled.
+// relabelled; node added, deleted, relabelled, retainted; the pod relabelled. Services and
+// controllers that come or go wake nobody, as in kube-scheduler.
 #pragma once
 
-#include <cstddef>
 #include <memory>
+#include <vector>
 
 #include <boost/json/value.hpp>
 
@@ -22,14 +23,20 @@ inline constexpr std::string_view kReasonSpread =
 inline constexpr std::string_view kReasonSpreadLabel =
     "node(s) didn't match pod topology spread constraints (missing required label)";
 
-/// Default constraints are for pods that a Service or another owner with a selector covers. They
-/// are checked as kube-scheduler does, and not applied: services are not watched.
+/// What holds for pods without constraints of their own (spec 2.4). Counted are the pods that the
+/// Services and the controller of such a pod select (WorkloadSelectors); a pod that none selects
+/// has no constraint. With System, nodes that lack a label still count: as a domain of their own.
 struct PodTopologySpreadArgs {
-  std::size_t default_constraints = 0; ///< how many there are
+  enum class Defaulting { System, List };
+  Defaulting defaulting = Defaulting::System;
+  /// Without selectors. System: hostname with maxSkew 3, zone with 5, both ScheduleAnyway.
+  std::vector<model::TopologySpreadConstraint> default_constraints = system_default_constraints();
+
+  static std::vector<model::TopologySpreadConstraint> system_default_constraints();
 };
 /// As KubeSchedulerConfiguration writes it. Errors name the field.
 Result<PodTopologySpreadArgs> parse_pod_topology_spread_args(const boost::json::value& args);
 
-std::unique_ptr<Plugin> make_pod_topology_spread();
+std::unique_ptr<Plugin> make_pod_topology_spread(PodTopologySpreadArgs args);
 
 } // namespace berth::sched

@@ -169,5 +169,102 @@ TEST_F(PodTopologySpread, IsWokenByPodsTheSelectorMatches) {
   EXPECT_EQ(hint(node_added(node("n").build())), Hint::Skip);
 }
 
+// ---- default constraints
+// -------------------------------------------------------------------------------
+
+const char* const kZoneKey = "topology.kubernetes.io/zone";
+
+/// Zones a (a1, a2) and b (b1), and a node without a zone; a Service selects app=web.
+class DefaultSpread : public testing::Test {
+ protected:
+  void start(boost::json::value args = nullptr) {
+    world = std::make_unique<SchedulingWorld>(profile_of(kPlugin, std::move(args)));
+    world->with(node("a1").label(kZoneKey, "a"))
+        .with(node("a2").label(kZoneKey, "a"))
+        .with(node("b1").label(kZoneKey, "b"))
+        .with(node("none"));
+    world->with(test::service("web").selects("app", "web"));
+  }
+  void web(std::string_view name, std::string_view where) {
+    world->with(pod(name).label("app", "web"), where);
+  }
+  std::unique_ptr<SchedulingWorld> world;
+};
+
+TEST_F(DefaultSpread, SystemConstraintsSpreadPodsOfServices) {
+  start();
+  web("w1", "a1");
+  web("w2", "a1");
+  // Hostname: weight ln(4 + 2) = 1.792, maxSkew 3. Zone: a, b and "none" are 3 domains, weight
+  // ln(3 + 2) = 1.609, maxSkew 5; a node without a zone gets no zone part.
+  // a1: 2 * 1.792 + 2 + 2 * 1.609 + 4 = 12.8 -> 13; a2: 2 + 3.2 + 4 = 9.2 -> 9; b1: 6; none: 2.
+  // Turned round, lowest 2, highest 13: 100 * (13 + 2 - s) / 13.
+  EXPECT_THAT(world->scores(pod("p").label("app", "web"), kPlugin),
+              ElementsAre(Pair("a1", 15), Pair("a2", 46), Pair("b1", 69), Pair("none", 100)));
+  EXPECT_THAT(world->scores(pod("p").label("app", "db"), kPlugin), IsEmpty())
+      << "nobody selects it";
+}
+
+TEST_F(DefaultSpread, ControllersSelectTheirPods) {
+  start();
+  const auto owner = test::replica_set("rs").uid("u1").selects("run", "x");
+  world->with(owner);
+  world->with(pod("r1").label("run", "x"), "b1");
+  auto owned = pod("p").label("run", "x").owned_by(owner.object());
+  const auto scores = world->scores(owned, kPlugin);
+  EXPECT_LT(scores.at("b1"), scores.at("a1"));
+  world->state().change_workloads().remove_controller("ReplicaSet", {"default", "rs"});
+  EXPECT_THAT(world->scores(owned, kPlugin), IsEmpty());
+}
+
+TEST_F(DefaultSpread, ServicesAndControllersCountTogether) {
+  start();
+  const auto owner = test::replica_set("rs").uid("u1").selects("version", "2");
+  world->with(owner);
+  web("old", "a1"); // app=web, but not of version 2
+  world->with(pod("new").label("app", "web").label("version", "2"), "b1");
+  auto owned = pod("p").label("app", "web").label("version", "2").owned_by(owner.object());
+  const auto scores = world->scores(owned, kPlugin);
+  EXPECT_LT(scores.at("b1"), scores.at("a1"));
+}
+
+TEST_F(DefaultSpread, OwnConstraintsGoFirst) {
+  start();
+  web("w1", "a1");
+  EXPECT_THAT(world->scores(spread(constraint("zone", "ScheduleAnyway")), kPlugin),
+              ElementsAre(Pair("a1", 0), Pair("a2", 0), Pair("b1", 0), Pair("none", 0)))
+      << "no node has its label";
+}
+
+TEST_F(DefaultSpread, ListReplacesTheSystems) {
+  start(test::json_of(R"({"defaultingType": "List", "defaultConstraints": [
+      {"maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone",
+       "whenUnsatisfiable": "DoNotSchedule"}]})"));
+  web("w1", "a1");
+  EXPECT_THAT(world->verdicts(pod("p").label("app", "web")),
+              ElementsAre(Pair("a1", kSkewed), Pair("a2", kSkewed), Pair("b1", "ok"),
+                          Pair("none", kNoLabel)));
+  EXPECT_THAT(
+      world->verdicts(pod("p").label("app", "db")),
+      ElementsAre(Pair("a1", "ok"), Pair("a2", "ok"), Pair("b1", "ok"), Pair("none", "ok")));
+}
+
+TEST_F(DefaultSpread, AnEmptyListTurnsThemOff) {
+  start(test::json_of(R"({"defaultingType": "List"})"));
+  web("w1", "a1");
+  EXPECT_THAT(world->scores(pod("p").label("app", "web"), kPlugin), IsEmpty());
+}
+
+TEST_F(DefaultSpread, WaitingPodsWakeForAnyPodOfTheirNamespace) {
+  start();
+  const auto& plugin = *world->framework().find(kPlugin)->plugin;
+  const PodPtr waiting = world->describe(pod("p").label("app", "web"));
+  const auto deleted = [&](const PodBuilder& gone) {
+    return plugin.hint(*waiting, assigned_pod_deleted(world->describe(gone)));
+  };
+  EXPECT_EQ(deleted(pod("w").label("app", "web")), Hint::Queue);
+  EXPECT_EQ(deleted(pod("w").ns("other").label("app", "web")), Hint::Skip);
+}
+
 } // namespace
 } // namespace berth::sched
