@@ -250,35 +250,6 @@ Status run_permit(const Framework& framework, const PodPtr& pod, const ClusterSt
   return Status::success();
 }
 
-/// The table's verdict part; scores are added by score_nodes.
-std::unique_ptr<DecisionTable> make_table(FilterSession& session,
-                                          std::span<const NodeId> feasible) {
-  auto table = std::make_unique<DecisionTable>();
-  std::vector<const NodeFailure*> failed(session.state().node_slots(), nullptr);
-  std::vector<bool> fits(session.state().node_slots(), false);
-  for (const NodeFailure& failure : session.failures) {
-    failed[failure.node.index()] = &failure;
-  }
-  for (const NodeId node : feasible) {
-    fits[node.index()] = true;
-  }
-  for (const NodeId node : session.state().nodes()) {
-    DecisionTable::NodeRow row;
-    row.node = node;
-    if (const NodeFailure* failure = failed[node.index()]) {
-      row.status = {.code = failure->verdict.code,
-                    .reasons = session.reasons(*failure),
-                    .plugin = std::string(session.plugin_of(*failure))};
-    } else if (!fits[node.index()]) {
-      row.status = session.absent.value_or(
-          Status::of(StatusCode::Unresolvable,
-                     "not looked at: the pod was nominated to another node, or enough others fit"));
-    }
-    table->rows.push_back(std::move(row));
-  }
-  return table;
-}
-
 } // namespace
 
 Decision decide_prepared(Framework& framework, FilterSession& session, const Status& status,
@@ -311,6 +282,9 @@ Decision decide_prepared(Framework& framework, FilterSession& session, const Sta
                     {.tie_break = options.tie_break, .rng = options.rng, .table = table.get()});
     if (!best) {
       return error_decision(best.error().message);
+    }
+    if (table != nullptr) {
+      table->best = *best;
     }
     decision = place_on(framework, session.state(), session.pod(), session.runs(), *best);
   }

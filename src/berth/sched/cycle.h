@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "berth/base/rng.h"
+#include "berth/sched/decision_table.h"
 #include "berth/sched/framework.h"
 
 namespace berth::sched {
@@ -20,19 +21,6 @@ enum class Outcome {
   Waiting,       ///< assumed on `node`; hold it (WaitingPods) before binding
   Unschedulable, ///< PodScheduled=False, reason Unschedulable
   Error,         ///< PodScheduled=False, reason SchedulerError
-};
-
-/// node x plugin, made only when asked for.
-struct DecisionTable {
-  struct NodeRow {
-    NodeId node;
-    Status status; ///< Success if feasible; else the first failing plugin and its reasons
-    std::int64_t total = 0;
-    std::vector<std::int64_t> raw;      ///< by score plugin, feasible nodes only
-    std::vector<std::int64_t> weighted; ///< after normalisation, times weight
-  };
-  std::vector<std::string> score_plugins; ///< that were asked, in order
-  std::vector<NodeRow> rows;              ///< in node order
 };
 
 struct Decision {

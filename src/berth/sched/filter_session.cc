@@ -138,6 +138,18 @@ NodeFailure FilterSession::filter(NodeId node) {
   return filter_once(node);
 }
 
+std::vector<NodeFailure> FilterSession::failures_after(const NodeFailure& failure) const {
+  std::vector<NodeFailure> later;
+  for (const auto& [index, run] : filters_) {
+    if (index > failure.run) {
+      if (const Verdict verdict = run->filter(failure.node); !verdict.ok()) {
+        later.push_back({.node = failure.node, .run = index, .verdict = verdict});
+      }
+    }
+  }
+  return later;
+}
+
 std::vector<std::string> FilterSession::reasons(const NodeFailure& failure) const {
   return runs_[failure.run].run->reasons(failure.node, failure.verdict);
 }

@@ -47,6 +47,8 @@ class FilterSession {
   /// All filters on one node, in order, first failure decides; nominated pods of equal or higher
   /// priority count. Success leaves `run` meaningless.
   NodeFailure filter(NodeId node);
+  /// What the filters behind the one that failed would have said too, on the node as it is.
+  std::vector<NodeFailure> failures_after(const NodeFailure& failure) const;
   std::vector<std::string> reasons(const NodeFailure& failure) const;
   std::string_view plugin_of(const NodeFailure& failure) const;
 

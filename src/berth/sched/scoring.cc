@@ -1,6 +1,7 @@
 #include "berth/sched/scoring.h"
 
 #include <algorithm>
+#include <map>
 #include <vector>
 
 #include <fmt/format.h>
@@ -15,8 +16,12 @@ std::vector<DecisionTable::NodeRow*> rows_of(DecisionTable* table,
                                              std::span<const NodeId> feasible) {
   std::vector<DecisionTable::NodeRow*> rows;
   if (table != nullptr) {
+    std::map<NodeId, DecisionTable::NodeRow*> by_node;
+    for (DecisionTable::NodeRow& row : table->rows) {
+      by_node.emplace(row.node, &row);
+    }
     for (const NodeId node : feasible) {
-      rows.push_back(&*std::ranges::find(table->rows, node, &DecisionTable::NodeRow::node));
+      rows.push_back(by_node.at(node));
     }
   }
   return rows;
@@ -61,6 +66,7 @@ Result<NodeId> score_and_choose(FilterSession& session, std::span<const NodeId> 
     }
     if (options.table != nullptr) {
       options.table->score_plugins.emplace_back(entry.plugin->name());
+      options.table->weights.push_back(entry.weight);
     }
   }
   const std::int64_t best = *std::ranges::max_element(totals);
