@@ -48,6 +48,7 @@ struct Row {
   std::vector<Shortage> shortages;   ///< Refused only
   std::int64_t total = 0;
   std::vector<Score> scores; ///< by Attempt::scorers; empty where nothing was scored
+  bool operator==(const Row&) const = default;
 };
 
 struct Scorer {

@@ -95,13 +95,19 @@ json::value pod_document(const Book::Pod& pod) {
                       {"attempts", array_of(pod.attempts, &attempt)}};
 }
 
-json::value book_document(const Book& book) {
+json::value book_document(const Book& book, const std::function<bool(const Book::Pod&)>& shown) {
+  json::array items;
+  for (const Book::Pod* pod : book.pods()) {
+    if (shown(*pod)) {
+      items.push_back(pod_document(*pod));
+    }
+  }
   return json::object{
       {"apiVersion", "berth.dev/v1alpha1"},
       {"kind", "DecisionList"},
       {"wanted", array_of(book.wanted(), [](const Wanted& w) { return json::value(w.text()); })},
       {"podsDropped", book.dropped_pods()},
-      {"items", array_of(book.pods(), [](const Book::Pod* pod) { return pod_document(*pod); })}};
+      {"items", std::move(items)}};
 }
 
 } // namespace berth::explain

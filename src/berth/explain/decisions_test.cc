@@ -117,8 +117,7 @@ TEST(DecisionText, SaysWhyTheBestNodeWonAndWhatRefusedLack) {
   EXPECT_THAT(page, HasSubstr("woken by PodAdd; 2 of 3 nodes fit"));
   EXPECT_THAT(page, HasSubstr("more than a: "));
   EXPECT_THAT(page, HasSubstr("* b"));
-  EXPECT_THAT(page, HasSubstr("asks for 4 cpu, 2 left"));
-  EXPECT_THAT(page, HasSubstr("asks for 4 nvidia.com/gpu, 0 left"));
+  EXPECT_THAT(page, HasSubstr("asks for 4 cpu, 2 left; 4 nvidia.com/gpu, none left"));
 }
 
 TEST(DecisionText, ASingleNodeIsNotScored) {
@@ -126,6 +125,26 @@ TEST(DecisionText, ASingleNodeIsNotScored) {
   world.with(node("a").cpu("8"));
   EXPECT_THAT(text_of(explain(world, pod("p").cpu("4"))),
               HasSubstr("a is the only node that fits, so nothing was scored"));
+}
+
+TEST(DecisionText, AttemptsThatCameToTheSameAreOneLine) {
+  Book::Pod kept;
+  kept.uid = "u";
+  for (int i = 1; i <= 4; ++i) {
+    Attempt a;
+    a.ns = "ns";
+    a.pod = "p";
+    a.number = i;
+    a.at = kNow + Duration::minutes(i);
+    a.outcome = "Unschedulable";
+    a.message = i < 4 ? "no room" : "still no room";
+    a.woken_by = "NodeAdd";
+    kept.attempts.push_back(a);
+  }
+  const std::string page = render_pod(kept, kNow, {});
+  EXPECT_THAT(page, HasSubstr("attempt 1 of 4 at 0:01:00.000"));
+  EXPECT_THAT(page, HasSubstr("  attempt 2 to 3 at 0:03:00.000, woken by NodeAdd: the same\n"));
+  EXPECT_THAT(page, HasSubstr("attempt 4 of 4 at 0:04:00.000"));
 }
 
 TEST(DecisionText, ControlCharactersStayHarmless) {
@@ -145,7 +164,7 @@ TEST(DecisionJson, HoldsTheTable) {
   world.with(node("a").cpu("8")).with(node("b").cpu("1"));
   Book book({*Wanted::parse("p")});
   book.add("u", explain(world, pod("p").cpu("4")));
-  const boost::json::value list = book_document(book);
+  const boost::json::value list = book_document(book, [](const Book::Pod&) { return true; });
   EXPECT_EQ(list.at("kind").as_string(), "DecisionList");
   EXPECT_EQ(list.at_pointer("/items/0/name").as_string(), "p");
   EXPECT_EQ(list.at_pointer("/items/0/attempts/0/node").as_string(), "a");

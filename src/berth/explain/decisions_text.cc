@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "berth/api/quantity.h"
 #include "berth/base/ranges.h"
 #include "berth/report/text.h"
 
@@ -107,13 +106,35 @@ std::string fitting_table(const Attempt& attempt, std::span<const Row* const> fi
   return out;
 }
 
+/// Without the tail that nobody compares: "87.6", "836.6Gi". Cut, never rounded up.
+std::string tenths(std::int64_t value, std::int64_t unit, std::string_view suffix) {
+  const std::int64_t tenth = value % unit * 10 / unit;
+  return tenth == 0 ? fmt::format("{}{}", value / unit, suffix)
+                    : fmt::format("{}.{}{}", value / unit, tenth, suffix);
+}
+
 std::string amount(std::string_view resource, std::int64_t value) {
-  using api::Quantity;
+  constexpr std::int64_t kMi = std::int64_t{1} << 20;
+  constexpr std::int64_t kGi = std::int64_t{1} << 30;
   const bool bytes =
       resource == "memory" || resource == "ephemeral-storage" || resource.starts_with("hugepages-");
-  return resource == "cpu" ? Quantity::from_milli(value).to_string()
-         : bytes           ? Quantity::from_int(value, Quantity::Format::BinarySI).to_string()
-                           : fmt::format("{}", value);
+  if (resource == "cpu") {
+    return value < 1000 ? fmt::format("{}m", value) : tenths(value, 1000, "");
+  }
+  if (!bytes || value < kMi) {
+    return fmt::format("{}", value);
+  }
+  return value < kGi ? tenths(value, kMi, "Mi") : tenths(value, kGi, "Gi");
+}
+
+std::string shortage_text(const Shortage& lack, const Row& row) {
+  std::string left = "none left";
+  if (lack.free > 0) {
+    left = row.nodes.size() == 1
+               ? fmt::format("{} left", amount(lack.resource, lack.free))
+               : fmt::format("at most {} left ({})", amount(lack.resource, lack.free), lack.node);
+  }
+  return fmt::format("{} {}, {}", amount(lack.resource, lack.asked), lack.resource, left);
 }
 
 std::string objection_text(const Objection& objection) {
@@ -123,11 +144,8 @@ std::string objection_text(const Objection& objection) {
 
 std::string against(const Row& row) {
   std::string out = fmt::format("{}", fmt::join(row.objections.front().reasons, ", "));
-  for (const Shortage& lack : row.shortages) {
-    out += fmt::format("; asks for {} {}, {}{} left{}", amount(lack.resource, lack.asked),
-                       lack.resource, row.nodes.size() == 1 ? "" : "at most ",
-                       amount(lack.resource, std::max<std::int64_t>(0, lack.free)),
-                       row.nodes.size() == 1 ? "" : " (" + lack.node + ")");
+  for (std::size_t i = 0; i < row.shortages.size(); ++i) {
+    out += (i == 0 ? ": asks for " : "; ") + shortage_text(row.shortages[i], row);
   }
   for (std::size_t i = 1; i < row.objections.size(); ++i) {
     out += fmt::format("; and {}", objection_text(row.objections[i]));
@@ -189,10 +207,14 @@ std::string why_best(const Attempt& attempt, std::span<const Row* const> fitting
   }
   const Row& next = *fitting[1];
   if (next.total == best.total) {
-    const auto equals = std::ranges::count(fitting, best.total, &Row::total) - 1;
-    return fmt::format("{} has a total of {}, as {} others of the list have; among equals the "
-                       "cluster's first is taken",
-                       name, best.total, equals);
+    std::vector<std::string> equals;
+    for (const Row* row : fitting.subspan(1)) {
+      if (row->total == best.total) {
+        equals.insert(equals.end(), row->nodes.begin(), row->nodes.end());
+      }
+    }
+    return fmt::format("{} has a total of {}, like {}; among equals the cluster's first is taken",
+                       name, best.total, fold_names(equals));
   }
   return fmt::format("{} has {} more than {}: {}", name, best.total - next.total,
                      fold_names(next.nodes, 2), differences(attempt, best, next));
@@ -262,16 +284,36 @@ std::string render_attempt(const Attempt& a, std::size_t of, TimePoint start,
   return out;
 }
 
+bool says_the_same(const Attempt& a, const Attempt& b) {
+  return a.outcome == b.outcome && a.message == b.message && a.node == b.node &&
+         a.nominated_node == b.nominated_node && a.victims == b.victims && a.rows == b.rows;
+}
+
 } // namespace
 
 std::string render_pod(const Book::Pod& pod, TimePoint start, const TableStyle& style) {
   std::string out;
   const auto of = static_cast<std::size_t>(std::max(1, pod.attempts.back().number));
-  for (std::size_t i = 0; i < pod.attempts.size(); ++i) {
+  for (std::size_t i = 0; i < pod.attempts.size();) {
     if (i == 1 && pod.dropped > 0) {
       out += fmt::format("\n  {} between are not kept\n", report::counted(pod.dropped, "attempt"));
     }
     out += render_attempt(pod.attempts[i], of, start, style);
+    std::size_t next = i + 1;
+    while (next < pod.attempts.size() && says_the_same(pod.attempts[i], pod.attempts[next]) &&
+           !(next == 1 && pod.dropped > 0)) {
+      ++next;
+    }
+    if (next > i + 1) {
+      const Attempt& last = pod.attempts[next - 1];
+      const std::string which = next > i + 2 ? fmt::format("attempts {} to {}, the last",
+                                                           pod.attempts[i + 1].number, last.number)
+                                             : fmt::format("attempt {}", last.number);
+      out += paragraph(fmt::format("{} at {}, woken by {}: the same", which,
+                                   report::format_clock(last.at - start), last.woken_by),
+                       style);
+    }
+    i = next;
   }
   return out;
 }

@@ -12,6 +12,7 @@
 
 #include "berth/base/rng.h"
 #include "berth/sched/decision_table.h"
+#include "berth/sched/extender.h"
 #include "berth/sched/framework.h"
 
 namespace berth::sched {
@@ -41,6 +42,8 @@ struct Decision {
   std::vector<PodPtr> victims;               ///< evict these
   std::vector<PodPtr> denominated;           ///< clear their status.nominatedNodeName
   bool reserved_then_lost = false; ///< Reserve or Permit failed: wake others with AssignedPodDelete
+  /// Not empty: no decision yet. Ask, and decide again with the answers (CycleOptions::extenders).
+  std::vector<ExtenderQuestion> questions;
   // always
   Effects effects;
   std::int64_t feasible_nodes = 0;
@@ -69,6 +72,8 @@ struct CycleOptions {
   std::optional<std::span<const NodeId>> only;
   /// Used if the profile has a percentage of nodes; null: all nodes are looked at all the same.
   NodeSampling* sampling = nullptr;
+  /// Null: no extender is interested in the pod.
+  ExtenderTalk* extenders = nullptr;
   TimePoint now; ///< stands in for a missing start time in preemption
 };
 

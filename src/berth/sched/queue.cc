@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "berth/base/assert.h"
+#include "berth/sched/extender.h"
 #include "berth/sched/framework.h"
 
 namespace berth::sched {
@@ -32,8 +33,10 @@ QueuePolicy queue_policy(std::vector<const Framework*> frameworks) {
   return {.less = [first](const QueuedPod& a,
                           const QueuedPod& b) { return first->queue_sort().less(a, b); },
           .pre_enqueue = [of](const PodInfo& pod) { return of(pod)->pre_enqueue(pod); },
-          .hint = [of](std::string_view plugin, const PodInfo& pod,
-                       const ClusterEvent& event) { return of(pod)->hint(plugin, pod, event); },
+          .hint =
+              [of](std::string_view plugin, const PodInfo& pod, const ClusterEvent& event) {
+                return plugin == kExtenderPlugin ? Hint::Queue : of(pod)->hint(plugin, pod, event);
+              },
           .interested =
               [frameworks](std::string_view plugin, const ClusterEvent& event) {
                 bool known = false;

@@ -27,6 +27,26 @@ std::vector<DecisionTable::NodeRow*> rows_of(DecisionTable* table,
   return rows;
 }
 
+void add_extender(FilterSession& session, std::span<const NodeId> feasible,
+                  const ExtenderTalk::Scores& extender, std::span<std::int64_t> totals,
+                  std::span<DecisionTable::NodeRow* const> rows, DecisionTable* table) {
+  for (std::size_t i = 0; i < feasible.size(); ++i) {
+    const auto score = extender.raw.find(session.state().node_name(feasible[i]));
+    const std::int64_t raw = score == extender.raw.end() ? 0 : score->second;
+    totals[i] += raw * extender.factor;
+    if (table != nullptr) {
+      rows[i]->raw.push_back(raw);
+      rows[i]->weighted.push_back(raw * extender.factor);
+      rows[i]->total = totals[i];
+    }
+  }
+  if (table != nullptr) {
+    table->score_plugins.push_back(fmt::format(
+        "{} {}", kExtenderPlugin, session.extenders->extender(extender.extender).url_prefix));
+    table->weights.push_back(extender.factor);
+  }
+}
+
 Result<NodeId> score_and_choose(FilterSession& session, std::span<const NodeId> feasible,
                                 const ScoreOptions& options) {
   std::vector<std::int64_t> totals(feasible.size(), 0);
@@ -68,6 +88,9 @@ Result<NodeId> score_and_choose(FilterSession& session, std::span<const NodeId> 
       options.table->score_plugins.emplace_back(entry.plugin->name());
       options.table->weights.push_back(entry.weight);
     }
+  }
+  for (const ExtenderTalk::Scores& extender : options.extender_scores) {
+    add_extender(session, feasible, extender, totals, rows, options.table);
   }
   const std::int64_t best = *std::ranges::max_element(totals);
   std::uint64_t skip = 0;
