@@ -121,6 +121,7 @@ class EmptyCluster {
   }
   static cluster::ClusterOptions forever(cluster::ClusterOptions options) {
     options.default_run_for = Duration::max();
+    options.explain.clear();
     return options;
   }
 
