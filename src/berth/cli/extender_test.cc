@@ -90,6 +90,16 @@ TEST_F(ExtenderRun, WhoeverCannotBeReachedIsNamed) {
   EXPECT_EQ(lenient.code, 0) << lenient.out;
 }
 
+TEST_F(ExtenderRun, InRealTimeItIsCalledOnTheLoop) {
+  test::FakeExtender extender(&likes_the_third);
+  const auto o = berth_run(words(config(extender.url(), kFilterAndScore),
+                                 {"--speed", "real", "--until", "10s", "--default-run-for", "10ms",
+                                  "--explain", "p0", "--listen", "0"}));
+  EXPECT_EQ(o.code, 0) << o.out << o.err;
+  EXPECT_THAT(o.out, HasSubstr("Scheduled on dgx-h100-3"));
+  EXPECT_THAT(o.err, HasSubstr("the scheduler's pages are at http://127.0.0.1:"));
+}
+
 TEST_F(ExtenderRun, TlsIsSaidToBeMissing) {
   const auto o = berth_run(
       words(config("https://gpu.example", "  filterVerb: f\n  ignorable: true\n"), {"--quiet"}));

@@ -143,7 +143,9 @@ Result<void> ResponseReader::feed(std::string_view bytes) {
 
 Result<void> ResponseReader::end() {
   error_code error;
-  if (!state_->parser.is_done()) {
+  if (!state_->parser.got_some()) {
+    error = http::error::end_of_stream;
+  } else if (!state_->parser.is_done()) {
     state_->parser.put_eof(error);
   }
   if (!error && !state_->parser.is_done()) {

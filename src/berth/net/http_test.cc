@@ -74,8 +74,8 @@ INSTANTIATE_TEST_SUITE_P(
         RequestCase{"too much header", "GET / HTTP/1.1\r\nX: " + std::string(300, 'x') + "\r\n\r\n",
                     431},
         RequestCase{"too much body", "POST / HTTP/1.1\r\nContent-Length: 17\r\n\r\n", 413}),
-    [](const auto& info) {
-      std::string name = info.param.name;
+    [](const auto& tested) {
+      std::string name = tested.param.name;
       std::ranges::replace(name, ' ', '_');
       return name;
     });

@@ -260,7 +260,7 @@ extenders:
   EXPECT_THAT(
       remarks(made),
       ElementsAre(
-          "warning: sched.yaml:21:3: extenders[1]: TLS is not supported here, so no call to this "
+          "warning: sched.yaml:20:3: extenders[1]: TLS is not supported here, so no call to this "
           "extender can succeed: https://other.example",
           "warning: sched.yaml:7:24: profiles[0].plugins.multiPoint.enabled[0].name: plugin "
           "NodeDeclaredFeatures is not here yet: what it would keep out or prefer is not looked at",

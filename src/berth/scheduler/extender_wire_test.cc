@@ -84,8 +84,8 @@ struct BadAnswer {
 
 TEST(ExtenderWire, BadAnswersAreErrors) {
   for (const BadAnswer& bad : std::vector<BadAnswer>{
-           {ExtenderVerb::Filter, "", "JSON"},
-           {ExtenderVerb::Filter, "<html>", "JSON"},
+           {ExtenderVerb::Filter, "", "json"},
+           {ExtenderVerb::Filter, "<html>", "json"},
            {ExtenderVerb::Filter, "[]", "no JSON object"},
            {ExtenderVerb::Filter, R"({"Error":"out of memory"})", "out of memory"},
            {ExtenderVerb::Filter, R"({"NodeNames":["z"]})",

@@ -70,6 +70,8 @@ TEST_F(MetricsTest, WaitingLastsAndComputingDoesNot) {
   start();
   plane.create(test::pod("p").cpu("8"));
   wait(30'000);
+  EXPECT_THAT(scheduler->metrics(),
+              HasSubstr(R"(scheduler_unschedulable_pods{plugin="NodeResourcesFit",)"));
   plane.create(test::node("n2").cpu("64").memory("64Gi").pods(110));
   wait(5000);
   const std::string text = scheduler->metrics();
@@ -78,16 +80,20 @@ TEST_F(MetricsTest, WaitingLastsAndComputingDoesNot) {
   EXPECT_THAT(text, HasSubstr("scheduler_scheduling_algorithm_duration_seconds_sum 0\n"));
   EXPECT_THAT(
       text, HasSubstr(R"(scheduler_queue_incoming_pods_total{event="NodeAdd",queue="active"} 1)"));
-  EXPECT_THAT(text, HasSubstr(R"(scheduler_unschedulable_pods{plugin="NodeResourcesFit",)"))
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          R"(scheduler_unschedulable_pods{plugin="NodeResourcesFit",profile="default-scheduler"} 0)"))
       << "no series vanishes";
 }
 
 TEST_F(MetricsTest, PreemptionCountsItsVictims) {
   plane.create(test::node("n1").cpu("4").memory("64Gi").pods(110));
   start();
+  plane.create(test::priority_class("high", 1000));
   plane.create(test::pod("low").cpu("4"));
   wait(100);
-  plane.create(test::pod("high").cpu("4").priority(1000));
+  plane.create(test::pod("high").cpu("4").priority_class("high"));
   wait(100);
   EXPECT_THAT(scheduler->metrics(), HasSubstr("scheduler_preemption_victims_sum 1\n"));
 }

@@ -198,9 +198,21 @@ class Run {
   std::unique_ptr<net::HttpServer> server_; ///< goes before what it shows
 };
 
-int run_it(const RunOptions& options, Load load, Terminal& terminal) {
+/// Where there is a loop for sockets, extenders are called on it instead of being waited for.
+RunOptions on_loop_of(Drive& drive, RunOptions options) {
+  const auto& given = options.cluster.scheduler;
+  if (drive.sockets() != nullptr && given != nullptr && !given->extenders.empty()) {
+    auto own = std::make_shared<scheduler::SchedulerOptions>(*given);
+    own->poster = scheduler::poster_on(*drive.sockets());
+    options.cluster.scheduler = std::move(own);
+  }
+  return options;
+}
+
+int run_it(const RunOptions& given, Load load, Terminal& terminal) {
   const InterruptWatch interrupts;
-  const std::unique_ptr<Drive> drive = make_drive(options.speed);
+  const std::unique_ptr<Drive> drive = make_drive(given.speed);
+  const RunOptions options = on_loop_of(*drive, given);
   const report::ClusterLine cluster = cluster_line(load.spec, options);
   auto timeline = Timeline::open(options, terminal, cluster, drive->loop().now(), load.objects);
   if (!timeline) {

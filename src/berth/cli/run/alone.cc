@@ -13,6 +13,7 @@
 #include "berth/base/virtual_loop.h"
 #include "berth/cli/run/drive.h"
 #include "berth/model/pod.h"
+#include "berth/scheduler/scheduler.h"
 
 namespace berth::cli {
 namespace {
@@ -122,6 +123,12 @@ class EmptyCluster {
   static cluster::ClusterOptions forever(cluster::ClusterOptions options) {
     options.default_run_for = Duration::max();
     options.explain.clear();
+    if (options.scheduler != nullptr && !options.scheduler->extenders.empty()) {
+      // The question has a virtual clock of its own, whatever loop the run's calls live on.
+      auto own = std::make_shared<scheduler::SchedulerOptions>(*options.scheduler);
+      own->poster = scheduler::blocking_poster();
+      options.scheduler = std::move(own);
+    }
     return options;
   }
 
