@@ -85,6 +85,8 @@ TEST_F(ExtenderRun, WhoeverCannotBeReachedIsNamed) {
   const auto strict = berth_run(words(config(url, kFilterAndScore), {"--until", "20s"}));
   EXPECT_EQ(strict.code, 1);
   EXPECT_THAT(strict.out, HasSubstr("Post \"" + url + "/filter\": "));
+  EXPECT_THAT(strict.out, HasSubstr("SCHEDULER_ERROR"));
+  EXPECT_THAT(strict.out, Not(HasSubstr("can never fit")));
   const auto lenient = berth_run(
       words(config(url, std::string(kFilterAndScore) + "  ignorable: true\n"), {"--quiet"}));
   EXPECT_EQ(lenient.code, 0) << lenient.out;

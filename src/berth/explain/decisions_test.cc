@@ -143,7 +143,8 @@ TEST(DecisionText, AttemptsThatCameToTheSameAreOneLine) {
   }
   const std::string page = render_pod(kept, kNow, {});
   EXPECT_THAT(page, HasSubstr("attempt 1 of 4 at 0:01:00.000"));
-  EXPECT_THAT(page, HasSubstr("  attempts 2 to 3, the last at 0:03:00.000, woken by NodeAdd: the same\n"));
+  EXPECT_THAT(
+      page, HasSubstr("  attempts 2 to 3, the last at 0:03:00.000, woken by NodeAdd: the same\n"));
   EXPECT_THAT(page, HasSubstr("attempt 4 of 4 at 0:04:00.000"));
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 
 #include <boost/url/encode.hpp>
 #include <boost/url/parse.hpp>
@@ -140,11 +141,11 @@ Result<HttpUrl> HttpUrl::parse(std::string_view text) {
   if (out.host.empty()) {
     return wrong("it names no host");
   }
-  if (url->has_port() && !url->port().empty()) {
-    if (url->port_number() == 0) {
+  if (const std::string_view port = url->port(); !port.empty()) {
+    const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), out.port);
+    if (error != std::errc() || end != port.data() + port.size() || out.port == 0) {
       return wrong("its port is not in 1-65535");
     }
-    out.port = url->port_number();
   }
   out.path = url->encoded_path();
   while (out.path.ends_with('/')) {

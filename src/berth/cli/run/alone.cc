@@ -92,6 +92,7 @@ class EmptyCluster {
     const bool accepted = apply(std::move(manifests));
     std::set<api::Key> running;
     std::string refusal;
+    bool faulted = false;
     for (const api::Object& pod : pods) {
       cluster_.client().get(client::kPods, pod.key(), [&](Result<api::Object> now) {
         const auto view = now ? model::pod_view(*now) : tl::unexpected(now.error());
@@ -104,6 +105,7 @@ class EmptyCluster {
         const model::Condition* scheduled = (*view)->status.condition("PodScheduled");
         if (refusal.empty() && scheduled != nullptr && scheduled->status == "False") {
           refusal = scheduled->message;
+          faulted = scheduled->reason == "SchedulerError";
         }
       });
     }
@@ -111,6 +113,9 @@ class EmptyCluster {
     clear(pods);
     if (accepted && running.size() == pods.size()) {
       return {.alone = Alone::Runs};
+    }
+    if (faulted) {
+      return {}; // e.g. an extender that cannot be reached: nobody has said no
     }
     return {.alone = Alone::Never, .message = std::move(refusal)};
   }
