@@ -57,6 +57,21 @@ TEST(Explain, PrintsTheExamplesDecisions) {
   berth::testing::expect_golden("src/berth/cli/testdata/explain.txt", o.out.substr(at + 1));
 }
 
+// docs/decisions.md quotes two of them; a quotation is true or it is not one.
+TEST(Explain, TheDocsQuoteThemWordForWord) {
+  const std::string docs = berth::testing::read_source_file("docs/decisions.md");
+  const std::string golden = berth::testing::read_source_file("src/berth/cli/testdata/explain.txt");
+  std::size_t quoted = 0;
+  for (std::size_t at = docs.find("\nDECISION"); at != std::string::npos;
+       at = docs.find("\nDECISION", at + 1)) {
+    const std::size_t end = std::min(docs.find("\n\n", at + 1), docs.find("\n```", at + 1));
+    EXPECT_NE(golden.find(docs.substr(at + 1, end - at - 1)), std::string::npos)
+        << docs.substr(at + 1, end - at - 1);
+    ++quoted;
+  }
+  EXPECT_EQ(quoted, 2U);
+}
+
 TEST(Explain, LeavesTheRunAsItIs) {
   std::vector<std::string> plain(kExamples.begin(), kExamples.begin() + 7);
   const Outcome without = berth_run(plain);
