@@ -48,10 +48,12 @@ add_compile_definitions(BOOST_ASIO_SEPARATE_COMPILATION BOOST_BEAST_SEPARATE_COM
 
 find_package(fmt REQUIRED)
 find_package(spdlog REQUIRED)
-find_package(Boost 1.81 REQUIRED COMPONENTS json)
+find_package(Boost 1.81 REQUIRED COMPONENTS json url)
 find_package(Threads REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(mimalloc 2.0 REQUIRED)
+# Its CMake package asks for libraries that only its own HTTP server needs.
+find_library(BERTH_PROMETHEUS prometheus-cpp-core REQUIRED)
 find_package(GTest REQUIRED)
 find_package(benchmark REQUIRED)
 

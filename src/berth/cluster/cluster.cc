@@ -32,6 +32,20 @@ bool is_node(const api::Object& object) {
   return object.gvk().group.empty() && object.gvk().kind == "Node";
 }
 
+scheduler::SchedulerOptions scheduler_options(const ClusterOptions& options) {
+  scheduler::SchedulerOptions out =
+      options.scheduler != nullptr
+          ? *options.scheduler
+          : scheduler::SchedulerOptions{
+                .profiles = {scheduler::berth_profile(to_string(options.gpu_policy))}, .queue = {}};
+  for (const std::string& text : options.explain) {
+    auto wanted = explain::Wanted::parse(text);
+    BERTH_ASSERT(wanted.has_value(), to_string(wanted.error()));
+    out.explain.push_back(*std::move(wanted));
+  }
+  return out;
+}
+
 } // namespace
 
 struct Cluster::State {
@@ -44,13 +58,8 @@ struct Cluster::State {
     const auto bootstrapped = store::bootstrap(registry, loop.now());
     BERTH_ASSERT(bootstrapped.has_value(), to_string(bootstrapped.error()));
     controllers = std::make_unique<controllers::Controllers>(control_line, loop, rng.fork(3));
-    auto started = scheduler::Scheduler::start(
-        scheduler_line, loop, rng.fork(4),
-        options.scheduler != nullptr
-            ? *options.scheduler
-            : scheduler::SchedulerOptions{
-                  .profiles = {scheduler::berth_profile(to_string(options.gpu_policy))},
-                  .queue = {}});
+    auto started =
+        scheduler::Scheduler::start(scheduler_line, loop, rng.fork(4), scheduler_options(options));
     BERTH_ASSERT(started.has_value(), to_string(started.error()));
     scheduler = *std::move(started);
     for (const NodeGroup& group : spec.groups) {
@@ -215,6 +224,10 @@ void Cluster::set_line_faults(const client::Faults& faults) {
 Fleet& Cluster::fleet() {
   return state_->fleet;
 }
+scheduler::Scheduler& Cluster::scheduler() {
+  return *state_->scheduler;
+}
+
 const scheduler::Scheduler& Cluster::scheduler() const {
   return *state_->scheduler;
 }

@@ -39,6 +39,8 @@ struct ClusterOptions {
   hardware::ChoicePolicy gpu_policy = hardware::ChoicePolicy::Topology;
   /// The scheduler's profiles, which must be valid; null: Berth's own, with gpu_policy.
   std::shared_ptr<const scheduler::SchedulerOptions> scheduler = nullptr;
+  /// Pods whose scheduling decisions are kept whole (explain/book.h); each must parse.
+  std::vector<std::string> explain = {};
   /// How bad the lines between the API and every component are; none by default.
   client::Faults line_faults = {};
 };
@@ -93,6 +95,7 @@ class Cluster {
   std::uint64_t changes() const;
   void set_line_faults(const client::Faults& faults);
   const scheduler::Scheduler& scheduler() const;
+  scheduler::Scheduler& scheduler();
 
  private:
   Result<api::Object> add_node(const api::Object& object);

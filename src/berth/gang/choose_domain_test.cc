@@ -95,6 +95,30 @@ class ByTopology : public testing::Test {
   int fillers_ = 0;
 };
 
+TEST_F(ByTopology, AGroupThatNoRackHoldsStillSaysWhichNodesWouldDo) {
+  add_rack("a", 1);
+  add_rack("b", 1);
+  groups_->set_group(pod_group("g", 2).build());
+  GroupRequest request{.key = {.ns = "default", .name = "g"}, .min_member = 2};
+  for (const char* name : {"w-0", "w-1"}) {
+    request.pending.push_back(state_.describe(pod(name)
+                                                  .uid(name)
+                                                  .gpus(8)
+                                                  .in_group("g")
+                                                  .annotation(kRequiredTopology, "berth.dev/rack")
+                                                  .build()));
+    groups_->set_pod(request.pending.back());
+  }
+  request.explained = {"w-0"};
+  sched::Decider decider(*framework_, state_);
+  const GroupDecision decision = place_group(decider, request);
+  EXPECT_FALSE(decision.placed);
+  EXPECT_EQ(state_.assumed_count(), 0U);
+  for (const MemberDecision& member : decision.members) {
+    EXPECT_EQ(member.decision.table != nullptr, member.pod->uid == "w-0");
+  }
+}
+
 TEST_F(ByTopology, AGroupThatFitsOneRackIsInOneRack) {
   add_rack("a", 4);
   add_rack("b", 4);

@@ -1,6 +1,7 @@
 #include "berth/gang/place_group.h"
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -48,6 +49,8 @@ class Attempt {
 
   void decide(const sched::PodPtr& pod, std::optional<std::span<const sched::NodeId>> only = {}) {
     options_.only = only;
+    options_.explain =
+        request_->explained.contains(pod->uid) ? sched::Explain::Table : sched::Explain::No;
     members_.push_back({.pod = pod, .decision = decider_->decide(pod, options_)});
     fitted_ += members_.back().decision.placed() ? 1 : 0;
   }
@@ -115,12 +118,33 @@ std::optional<Attempt> place_in_domains(sched::Decider& decider, const GroupRequ
   return attempt;
 }
 
+/// Tables of the members asked about, decided as if the group asked for no topology; nothing stays.
+std::map<std::string, std::unique_ptr<sched::DecisionTable>>
+tables_without_topology(sched::Decider& decider, const std::vector<sched::PodPtr>& pods,
+                        const GroupRequest& request) {
+  std::map<std::string, std::unique_ptr<sched::DecisionTable>> tables;
+  if (request.explained.empty()) {
+    return tables;
+  }
+  Attempt attempt(decider, request);
+  for (const sched::PodPtr& pod : pods) {
+    attempt.decide(pod);
+  }
+  attempt.take_back();
+  for (MemberDecision& member : attempt.members()) {
+    tables.emplace(member.pod->uid, std::move(member.decision.table));
+  }
+  return tables;
+}
+
 /// Every member says why the topology its group asks for has no room.
-GroupDecision refuse_for_topology(const std::vector<sched::PodPtr>& pods,
+GroupDecision refuse_for_topology(sched::Decider& decider, const std::vector<sched::PodPtr>& pods,
                                   const GroupRequest& request, const DomainChoices& choices) {
   GroupDecision group;
+  auto tables = tables_without_topology(decider, pods, request);
   for (const sched::PodPtr& pod : pods) {
     sched::Decision decision;
+    decision.table = std::move(tables[pod->uid]);
     decision.message =
         fmt::format("pod group \"{}\" needs {} members placed within one {} and at most {} fit",
                     request.key.to_string(), request.min_member - request.already_placed,
@@ -141,7 +165,7 @@ GroupDecision place_group(sched::Decider& decider, const GroupRequest& request) 
   const DomainChoices choices = choose_domains(decider, pods, request);
   const bool confined = !choices.required_key.empty();
   if (confined && choices.best_first.empty()) {
-    return refuse_for_topology(pods, request, choices);
+    return refuse_for_topology(decider, pods, request, choices);
   }
   std::optional<Attempt> attempt;
   for (const DomainChoice& choice : choices.best_first) {

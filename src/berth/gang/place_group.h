@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,7 @@ struct GroupRequest {
   std::vector<sched::PodPtr> pending;   ///< members to decide, not placed
   std::vector<sched::NodeId> placed_on; ///< nodes of the placed members; others join them there
   sched::CycleOptions options;
+  std::set<std::string, std::less<>> explained; ///< uids of members whose table is wanted
 };
 
 /// The group goes into the narrowest topology domain that holds all of it (choose_domain.h),

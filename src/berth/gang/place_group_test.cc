@@ -57,14 +57,16 @@ class PlaceGroupTest : public testing::Test {
   }
 
   GroupDecision place(std::vector<sched::PodPtr> pending, std::int64_t min_member,
-                      std::string_view name = "train") {
+                      std::string_view name = "train",
+                      std::set<std::string, std::less<>> explained = {}) {
     const api::Key key{.ns = "default", .name = std::string(name)};
     sched::Decider decider(*framework_, state_);
     return place_group(decider, {.key = key,
                                  .min_member = min_member,
                                  .already_placed = groups_->placed_count(key, state_),
                                  .pending = std::move(pending),
-                                 .options = {}});
+                                 .options = {},
+                                 .explained = std::move(explained)});
   }
 
   std::shared_ptr<Groups> groups_;
@@ -103,6 +105,24 @@ TEST_F(PlaceGroupTest, HoldsNothingWhenOneMemberDoesNotFit) {
   EXPECT_THAT(decision.members[1].decision.message,
               testing::StartsWith("0/2 nodes are available: 2 Insufficient nvidia.com/gpu"));
   EXPECT_THAT(decision.members[0].decision.unschedulable_plugins, testing::Contains("Gang"));
+}
+
+TEST_F(PlaceGroupTest, MembersAskedAboutHaveTheirTableAlsoWhenTheyAreTakenBack) {
+  add_node("n1", 8);
+  add_node("n2", 4);
+  group("train", 2);
+  const GroupDecision decision =
+      place({member("a", 8), member("b", 8)}, 2, "train", {"uid-a", "uid-b"});
+  ASSERT_EQ(decision.members.size(), 2U);
+  const auto& first = decision.members[0].decision.table;
+  ASSERT_NE(first, nullptr);
+  ASSERT_TRUE(first->best.has_value());
+  EXPECT_EQ(state_.node_name(*first->best), "n1") << "what it would have got";
+  const auto& second = decision.members[1].decision.table;
+  ASSERT_NE(second, nullptr);
+  EXPECT_FALSE(second->best.has_value());
+  EXPECT_EQ(second->rows[0].short_of.front().free, 0) << "its sibling held the GPUs of n1";
+  EXPECT_EQ(place({member("a", 8), member("b", 8)}, 2).members[0].decision.table, nullptr);
 }
 
 TEST_F(PlaceGroupTest, MembersBeyondTheQuorumMayStayBehind) {

@@ -124,4 +124,8 @@ void AsioLoop::stop() {
   state_->io.stop();
 }
 
+boost::asio::io_context& AsioLoop::io() {
+  return state_->io;
+}
+
 } // namespace berth::net

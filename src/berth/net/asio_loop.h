@@ -6,6 +6,10 @@
 
 #include "berth/base/loop.h"
 
+namespace boost::asio {
+class io_context;
+}
+
 namespace berth::net {
 
 /// now() starts at the system's time and then follows the steady clock, so it never jumps. All
@@ -29,6 +33,9 @@ class AsioLoop final : public Loop {
   void run();
   /// Makes run() or run_for() return after the current task. Any thread.
   void stop();
+
+  /// For this room's sockets.
+  boost::asio::io_context& io();
 
  private:
   struct State;

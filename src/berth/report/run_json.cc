@@ -237,7 +237,8 @@ json::value run_document(const RunReport& report, WithTimeline timeline) {
       {"gangs", array_of(report.gangs, gang)},
       {"nodes", array_of(report.nodes, node)},
       {"gpuMaps", {{"busiest", gpu_map(report.busiest)}, {"end", gpu_map(report.at_end)}}},
-      {"notRunning", array_of(report.stuck, stuck)}};
+      {"notRunning", array_of(report.stuck, stuck)},
+      {"decisions", array_of(report.decisions, [](const json::value& v) { return v; })}};
   if (timeline == WithTimeline::Yes) {
     out["timeline"] = array_of(report.timeline, timeline_document);
   }

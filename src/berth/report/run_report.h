@@ -203,6 +203,8 @@ struct RunReport {
   std::int64_t gpu_millis_held = 0; ///< summed over GPUs
   std::vector<StuckPod> stuck;
   std::vector<TimelineLine> timeline;
+  /// Of pods that --explain asked for (explain/decisions_json.h), by first attempt.
+  std::vector<boost::json::value> decisions;
 };
 
 /// Pods in a phase.

@@ -48,14 +48,27 @@ Result<void> agree_on_queue_sort(std::vector<MadeProfile>& made) {
   return {};
 }
 
-std::string described(const Extender& extender) {
-  std::vector<std::string> resources;
-  for (const Extender::Resource& resource : extender.managed_resources) {
-    resources.push_back(resource.name);
+/// What extenders count themselves, NodeResourcesFit leaves to them.
+void ignore_managed(const std::vector<Extender>& extenders, Profile& profile) {
+  const auto fit = std::ranges::find(profile.plugins, "NodeResourcesFit", &ProfilePlugin::name);
+  if (fit == profile.plugins.end()) {
+    return;
   }
-  return resources.empty()
-             ? extender.url_prefix
-             : fmt::format("{} ({})", extender.url_prefix, fmt::join(resources, ", "));
+  for (const Extender& extender : extenders) {
+    for (const Extender::Resource& resource : extender.managed_resources) {
+      if (!resource.ignored_by_scheduler) {
+        continue;
+      }
+      if (!fit->args.is_object()) {
+        fit->args.emplace_object();
+      }
+      boost::json::value& ignored = fit->args.as_object()["ignoredResources"];
+      if (!ignored.is_array()) {
+        ignored.emplace_array();
+      }
+      ignored.as_array().emplace_back(resource.name);
+    }
+  }
 }
 
 void remark_on(const ConfigDocument& document, std::vector<ConfigRemark>& remarks) {
@@ -66,14 +79,15 @@ void remark_on(const ConfigDocument& document, std::vector<ConfigRemark>& remark
                                               "this process: {}",
                                               fmt::join(document.without_effect, ", "))});
   }
-  if (!document.extenders.empty()) {
-    std::vector<std::string> named;
-    std::ranges::transform(document.extenders, std::back_inserter(named), &described);
-    remarks.push_back({.severity = Severity::Warning,
-                       .where = at_field("extenders"),
-                       .message = fmt::format("extenders are not called yet, pods are scheduled "
-                                              "without asking them: {}",
-                                              fmt::join(named, ", "))});
+  for (std::size_t i = 0; i < document.extenders.size(); ++i) {
+    const Extender& extender = document.extenders[i];
+    if (extender.enable_https || extender.url_prefix.starts_with("https:")) {
+      remarks.push_back({.severity = Severity::Warning,
+                         .where = at_field(fmt::format("extenders[{}]", i)),
+                         .message = fmt::format("TLS is not supported here, so no call to this "
+                                                "extender can succeed: {}",
+                                                extender.url_prefix)});
+    }
   }
 }
 
@@ -102,6 +116,7 @@ Result<SchedulerConfig> make_config(const ConfigDocument& document, const Config
   }
   BERTH_CHECK(agree_on_queue_sort(made));
   for (MadeProfile& one : made) {
+    ignore_managed(document.extenders, one.profile);
     BERTH_CHECK(Framework::make(one.profile, context.registry));
     config.profiles.push_back(std::move(one.profile));
   }

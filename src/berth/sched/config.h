@@ -29,7 +29,7 @@ struct SchedulerConfig {
   std::vector<Profile> profiles; ///< at least one
   QueueOptions queue;
   std::int64_t parallelism = 16;
-  std::vector<Extender> extenders; ///< not called yet
+  std::vector<Extender> extenders;
   std::vector<ConfigRemark> remarks;
 };
 

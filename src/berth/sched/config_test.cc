@@ -256,8 +256,8 @@ extenders:
   EXPECT_THAT(
       remarks(made),
       ElementsAre(
-          "warning: sched.yaml:13:1: extenders: extenders are not called yet, pods are scheduled "
-          "without asking them: http://gpu.example (example.com/gpu), https://other.example",
+          "warning: sched.yaml:20:3: extenders[1]: TLS is not supported here, so no call to this "
+          "extender can succeed: https://other.example",
           "warning: sched.yaml:7:24: profiles[0].plugins.multiPoint.enabled[0].name: plugin "
           "NodeDeclaredFeatures is not here yet: what it would keep out or prefer is not looked at",
           "note: sched.yaml:8:25: profiles[0].plugins.multiPoint.disabled[0].name: disables "
@@ -269,6 +269,10 @@ extenders:
   EXPECT_TRUE(made.extenders[0].managed_resources[0].ignored_by_scheduler);
   EXPECT_EQ(made.extenders[0].http_timeout, Duration::seconds(5));
   EXPECT_EQ(made.extenders[1].http_timeout, Duration::seconds(30));
+  const auto& plugins = made.profiles[0].plugins;
+  const auto fit = std::ranges::find(plugins, "NodeResourcesFit", &ProfilePlugin::name);
+  ASSERT_NE(fit, plugins.end());
+  EXPECT_EQ(fit->args.at("ignoredResources").at(0).as_string(), "example.com/gpu");
 }
 
 // ---- errors

@@ -65,32 +65,80 @@ Search plan_search(FilterSession& session, NodeSampling* sampling) {
   return search;
 }
 
-std::vector<NodeId> find_feasible(FilterSession& session, NodeSampling* sampling) {
-  if (const auto nominated = fitting_nomination(session)) {
-    return {*nominated};
-  }
+/// What a search came to.
+struct Found {
   std::vector<NodeId> feasible;
-  const Search search = plan_search(session, sampling);
-  feasible.reserve(search.enough);
+  std::optional<std::string> fault; ///< a filter or an extender that failed
+  std::size_t looked_at = 0;
+  std::size_t of = 0; ///< zero: the search was not a sample
+
+  /// Tells the sampling, once per decision.
+  void tell(NodeSampling* sampling) const {
+    if (of > 0) {
+      sampling->looked_at(looked_at, of);
+    }
+  }
+};
+
+bool has_questions(const FilterSession& session) {
+  return session.extenders != nullptr && !session.extenders->questions().empty();
+}
+
+/// Leaves what extenders leave, if there are any.
+void let_extenders_filter(FilterSession& session, Found& found, Refusals refusals) {
+  if (session.extenders == nullptr || found.feasible.empty() || found.fault) {
+    return;
+  }
+  auto kept = pass_extenders(session, found.feasible, refusals);
+  if (!kept) {
+    found.fault = kept.error().message;
+  } else {
+    found.feasible = std::move(*kept).value_or(std::vector<NodeId>());
+  }
+}
+
+/// Filters node by node until enough fit.
+Found filter_nodes(FilterSession& session, const Search& search) {
+  Found found;
+  found.feasible.reserve(search.enough);
   for (const NodeId node : search.nodes) {
-    if (feasible.size() == search.enough) {
+    if (found.feasible.size() == search.enough) {
       break;
     }
-    if (const NodeFailure failure = session.filter(node); failure.verdict.ok()) {
-      feasible.push_back(node);
-    } else {
-      session.failures.push_back(failure);
-      if (failure.verdict.code == StatusCode::Error) {
-        break;
-      }
+    const NodeFailure failure = session.filter(node);
+    if (failure.verdict.ok()) {
+      found.feasible.push_back(node);
+      continue;
+    }
+    session.failures.push_back(failure);
+    if (failure.verdict.code == StatusCode::Error) {
+      found.fault = fault_text("Filter", {.code = StatusCode::Error,
+                                          .reasons = session.reasons(failure),
+                                          .plugin = std::string(session.plugin_of(failure))});
+      break;
     }
   }
+  return found;
+}
+
+Found find_feasible(FilterSession& session, NodeSampling* sampling) {
+  if (const auto nominated = fitting_nomination(session)) {
+    Found found{.feasible = {*nominated}};
+    let_extenders_filter(session, found, Refusals::Drop);
+    if (!found.feasible.empty() || found.fault || has_questions(session)) {
+      return found;
+    }
+  }
+  const Search search = plan_search(session, sampling);
+  Found found = filter_nodes(session, search);
   if (search.enough < search.nodes.size()) {
-    sampling->looked_at(feasible.size() + session.failures.size(), search.nodes.size());
-    std::ranges::sort(feasible, {},
+    found.looked_at = found.feasible.size() + session.failures.size();
+    found.of = search.nodes.size();
+    std::ranges::sort(found.feasible, {},
                       [&](NodeId node) { return session.state().node(node).arrival; });
   }
-  return feasible;
+  let_extenders_filter(session, found, Refusals::Count);
+  return found;
 }
 
 /// Reason -> nodes. Failures of one Run with one verdict share their reasons, so text is made once
@@ -167,6 +215,9 @@ Decision unschedulable_decision(const Framework& framework, FilterSession& sessi
   PostFilterResult post;
   if (post_filters == PostFilters::Run) {
     post = run_post_filters(framework, session);
+    if (has_questions(session)) {
+      return asking_decision(session);
+    }
   }
   if (post.status.code == StatusCode::Error) {
     decision.outcome = Outcome::Error;
@@ -242,33 +293,35 @@ Status run_permit(const Framework& framework, const PodPtr& pod, const ClusterSt
   return Status::success();
 }
 
-/// The table's verdict part; scores are added by score_nodes.
-std::unique_ptr<DecisionTable> make_table(FilterSession& session,
-                                          std::span<const NodeId> feasible) {
-  auto table = std::make_unique<DecisionTable>();
-  std::vector<const NodeFailure*> failed(session.state().node_slots(), nullptr);
-  std::vector<bool> fits(session.state().node_slots(), false);
-  for (const NodeFailure& failure : session.failures) {
-    failed[failure.node.index()] = &failure;
-  }
-  for (const NodeId node : feasible) {
-    fits[node.index()] = true;
-  }
-  for (const NodeId node : session.state().nodes()) {
-    DecisionTable::NodeRow row;
-    row.node = node;
-    if (const NodeFailure* failure = failed[node.index()]) {
-      row.status = {.code = failure->verdict.code,
-                    .reasons = session.reasons(*failure),
-                    .plugin = std::string(session.plugin_of(*failure))};
-    } else if (!fits[node.index()]) {
-      row.status = session.absent.value_or(
-          Status::of(StatusCode::Unresolvable,
-                     "not looked at: the pod was nominated to another node, or enough others fit"));
+/// Scores the nodes that fit and places the pod on the best; none: looks for whom to preempt.
+Decision decide_among(Framework& framework, FilterSession& session,
+                      const std::vector<NodeId>& feasible, const CycleOptions& options) {
+  auto table = options.explain == Explain::Table ? make_table(session, feasible) : nullptr;
+  Decision decision;
+  if (feasible.empty()) {
+    decision =
+        unschedulable_decision(framework, session, Rejected::NodeByNode, options.post_filter);
+  } else {
+    const auto extender_scores = ask_for_scores(session, feasible);
+    if (!extender_scores) {
+      return asking_decision(session);
     }
-    table->rows.push_back(std::move(row));
+    auto best = choose_node(session, feasible,
+                            {.tie_break = options.tie_break,
+                             .rng = options.rng,
+                             .extender_scores = *extender_scores,
+                             .table = table.get()});
+    if (!best) {
+      return error_decision(best.error().message);
+    }
+    if (table != nullptr) {
+      table->best = *best;
+    }
+    decision = place_on(framework, session.state(), session.pod(), session.runs(), *best);
   }
-  return table;
+  decision.feasible_nodes = static_cast<std::int64_t>(feasible.size());
+  decision.table = std::move(table);
+  return decision;
 }
 
 } // namespace
@@ -285,29 +338,15 @@ Decision decide_prepared(Framework& framework, FilterSession& session, const Sta
     decision.table = std::move(table);
     return decision;
   }
-  const std::vector<NodeId> feasible = find_feasible(session, options.sampling);
-  if (!session.failures.empty() && session.failures.back().verdict.code == StatusCode::Error) {
-    const NodeFailure& fault = session.failures.back();
-    return error_decision(fault_text("Filter", {.code = StatusCode::Error,
-                                                .reasons = session.reasons(fault),
-                                                .plugin = std::string(session.plugin_of(fault))}));
+  const Found found = find_feasible(session, options.sampling);
+  if (has_questions(session)) {
+    return asking_decision(session);
   }
-  auto table = options.explain == Explain::Table ? make_table(session, feasible) : nullptr;
-  Decision decision;
-  if (feasible.empty()) {
-    decision =
-        unschedulable_decision(framework, session, Rejected::NodeByNode, options.post_filter);
-  } else {
-    auto best =
-        choose_node(session, feasible,
-                    {.tie_break = options.tie_break, .rng = options.rng, .table = table.get()});
-    if (!best) {
-      return error_decision(best.error().message);
-    }
-    decision = place_on(framework, session.state(), session.pod(), session.runs(), *best);
+  Decision decision = found.fault ? error_decision(*found.fault)
+                                  : decide_among(framework, session, found.feasible, options);
+  if (decision.questions.empty()) {
+    found.tell(options.sampling);
   }
-  decision.feasible_nodes = static_cast<std::int64_t>(feasible.size());
-  decision.table = std::move(table);
   return decision;
 }
 
@@ -375,6 +414,7 @@ Decision schedule_one(Framework& framework, ClusterState& state, const PodPtr& p
     return decide_without_nodes(framework);
   }
   FilterSession session(framework, state, pod, options.now);
+  session.extenders = options.extenders;
   const Status status = session.prepare();
   if (status.ok() && options.only) {
     session.restrict_to(*options.only);

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "berth/base/rng.h"
+#include "berth/sched/decision_table.h"
+#include "berth/sched/extender.h"
 #include "berth/sched/framework.h"
 
 namespace berth::sched {
@@ -20,19 +22,6 @@ enum class Outcome {
   Waiting,       ///< assumed on `node`; hold it (WaitingPods) before binding
   Unschedulable, ///< PodScheduled=False, reason Unschedulable
   Error,         ///< PodScheduled=False, reason SchedulerError
-};
-
-/// node x plugin, made only when asked for.
-struct DecisionTable {
-  struct NodeRow {
-    NodeId node;
-    Status status; ///< Success if feasible; else the first failing plugin and its reasons
-    std::int64_t total = 0;
-    std::vector<std::int64_t> raw;      ///< by score plugin, feasible nodes only
-    std::vector<std::int64_t> weighted; ///< after normalisation, times weight
-  };
-  std::vector<std::string> score_plugins; ///< that were asked, in order
-  std::vector<NodeRow> rows;              ///< in node order
 };
 
 struct Decision {
@@ -53,6 +42,8 @@ struct Decision {
   std::vector<PodPtr> victims;               ///< evict these
   std::vector<PodPtr> denominated;           ///< clear their status.nominatedNodeName
   bool reserved_then_lost = false; ///< Reserve or Permit failed: wake others with AssignedPodDelete
+  /// Not empty: no decision yet. Ask, and decide again with the answers (CycleOptions::extenders).
+  std::vector<ExtenderQuestion> questions;
   // always
   Effects effects;
   std::int64_t feasible_nodes = 0;
@@ -81,6 +72,8 @@ struct CycleOptions {
   std::optional<std::span<const NodeId>> only;
   /// Used if the profile has a percentage of nodes; null: all nodes are looked at all the same.
   NodeSampling* sampling = nullptr;
+  /// Null: no extender is interested in the pod.
+  ExtenderTalk* extenders = nullptr;
   TimePoint now; ///< stands in for a missing start time in preemption
 };
 

@@ -183,10 +183,11 @@ Decision Decider::decide(const PodPtr& pod, const CycleOptions& options) {
                           ? std::nullopt
                           : nodes_to_find(*framework_, state_->nodes().size());
   const bool samples = enough && *enough < state_->nodes().size();
-  const bool by_shape =
-      !samples && !options.only && pod->shape.valid() && options.explain == Explain::No &&
-      options.tie_break == TieBreak::LowestIndex && pod->pod->status.nominated_node_name.empty() &&
-      state_->nominated_node(pod->uid).empty() && shape_tells_all(pod);
+  const bool by_shape = !samples && !options.only && options.extenders == nullptr &&
+                        pod->shape.valid() && options.explain == Explain::No &&
+                        options.tie_break == TieBreak::LowestIndex &&
+                        pod->pod->status.nominated_node_name.empty() &&
+                        state_->nominated_node(pod->uid).empty() && shape_tells_all(pod);
   if (!by_shape) {
     return schedule_one(*framework_, *state_, pod, options);
   }

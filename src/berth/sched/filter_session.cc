@@ -11,6 +11,29 @@
 
 namespace berth::sched {
 
+namespace {
+
+/// Holds the texts of extenders for the cycle's accounts; filters nothing itself.
+class ExtenderRefusals final : public Run {
+ public:
+  Verdict add(const Status& status) {
+    const auto it = std::ranges::find(reasons_, status.reasons);
+    const auto detail = static_cast<std::uint64_t>(it - reasons_.begin());
+    if (it == reasons_.end()) {
+      reasons_.push_back(status.reasons);
+    }
+    return {.code = status.code, .detail = detail};
+  }
+  std::vector<std::string> reasons(NodeId, Verdict verdict) const override {
+    return reasons_[verdict.detail];
+  }
+
+ private:
+  std::vector<std::vector<std::string>> reasons_;
+};
+
+} // namespace
+
 FilterSession::FilterSession(const Framework& framework, ClusterState& state, PodPtr pod,
                              TimePoint now)
     : framework_(&framework), state_(&state), pod_(std::move(pod)), now_(now) {}
@@ -160,12 +183,38 @@ NodeFailure FilterSession::filter(NodeId node) {
   return filter_once(node);
 }
 
+std::vector<NodeFailure> FilterSession::failures_after(const NodeFailure& failure) const {
+  std::vector<NodeFailure> later;
+  for (const auto& [index, run] : filters_) {
+    if (index > failure.run) {
+      if (const Verdict verdict = run->filter(failure.node); !verdict.ok()) {
+        later.push_back({.node = failure.node, .run = index, .verdict = verdict});
+      }
+    }
+  }
+  return later;
+}
+
 std::vector<std::string> FilterSession::reasons(const NodeFailure& failure) const {
   return runs_[failure.run].run->reasons(failure.node, failure.verdict);
 }
 
 std::string_view FilterSession::plugin_of(const NodeFailure& failure) const {
-  return framework_->entries()[runs_[failure.run].entry].plugin->name();
+  const std::size_t entry = runs_[failure.run].entry;
+  return entry == kNoEntry ? kExtenderPlugin : framework_->entries()[entry].plugin->name();
+}
+
+void FilterSession::refuse(const std::map<NodeId, Status>& by_extenders) {
+  if (by_extenders.empty()) {
+    return;
+  }
+  auto said = std::make_unique<ExtenderRefusals>();
+  for (const auto& [node, status] : by_extenders) {
+    failures.push_back({.node = node,
+                        .run = static_cast<std::uint32_t>(runs_.size()),
+                        .verdict = said->add(status)});
+  }
+  runs_.push_back({.entry = kNoEntry, .run = std::move(said)});
 }
 
 void FilterSession::removed(const PodInfo& pod, NodeId node) {

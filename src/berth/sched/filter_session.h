@@ -2,6 +2,7 @@
 // were taken away.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -10,13 +11,16 @@
 #include <utility>
 #include <vector>
 
+#include "berth/sched/extender.h"
 #include "berth/sched/framework.h"
 
 namespace berth::sched {
 
+inline constexpr std::size_t kNoEntry = static_cast<std::size_t>(-1);
+
 /// A prepared plugin of this cycle.
 struct ActiveRun {
-  std::size_t entry = 0; ///< index in Framework::entries()
+  std::size_t entry = 0; ///< index in Framework::entries(); kNoEntry: the extenders' refusals
   std::unique_ptr<Run> run;
   bool filters = false;
   bool scores = false;
@@ -53,6 +57,8 @@ class FilterSession {
   /// All filters on one node, in order, first failure decides; nominated pods of equal or higher
   /// priority count. Success leaves `run` meaningless.
   NodeFailure filter(NodeId node);
+  /// What the filters behind the one that failed would have said too, on the node as it is.
+  std::vector<NodeFailure> failures_after(const NodeFailure& failure) const;
   std::vector<std::string> reasons(const NodeFailure& failure) const;
   std::string_view plugin_of(const NodeFailure& failure) const;
 
@@ -74,6 +80,11 @@ class FilterSession {
   std::vector<NodeFailure> failures;
   /// What every other node failed of: PreFilter rejected the pod or narrowed the nodes.
   std::optional<Status> absent;
+  /// Counts nodes that filters passed and extenders refused as failed of plugin Extender.
+  void refuse(const std::map<NodeId, Status>& by_extenders);
+  /// What extenders said so far; null: none is interested in the pod.
+  ExtenderTalk* extenders = nullptr;
+
   /// Plugins whose PreFilter rejected the pod or narrowed the nodes.
   std::vector<std::string> prefilter_plugins;
   /// What evicting pods came to for earlier pods of the same kind; null: nothing is remembered.

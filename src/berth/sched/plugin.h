@@ -141,6 +141,7 @@ struct QueuedPod {
   int unschedulable_count = 0;
   int consecutive_errors = 0;
   bool leftover = false; ///< tried again for its long wait alone, nothing happened that helps it
+  std::string_view woken_by; ///< what brought it here: a label of queue_causes or of a ClusterEvent
   std::vector<std::string> unschedulable_plugins; ///< sorted
   std::vector<std::string> pending_plugins;       ///< sorted
   std::string gating_plugin;

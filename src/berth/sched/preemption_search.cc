@@ -94,6 +94,37 @@ find_candidates(FilterSession& session, const VictimRule& rule,
   return candidates;
 }
 
+/// Extenders may drop candidates and spare victims (spec 5.1). Not Success: one failed, or has to
+/// be asked first, which the cycle sees.
+Status let_extenders_choose(FilterSession& session, std::vector<PreemptionCandidate>& candidates) {
+  if (session.extenders == nullptr || candidates.empty()) {
+    return Status::success();
+  }
+  VictimsByNode proposed;
+  for (const PreemptionCandidate& candidate : candidates) {
+    proposed.emplace(session.state().node_name(candidate.node),
+                     ExtenderVictims{.pods = candidate.victims,
+                                     .budget_violations = candidate.budget_violations});
+  }
+  auto left = session.extenders->preempt(std::move(proposed));
+  if (!left) {
+    return Status::of(StatusCode::Error, left.error().message);
+  }
+  if (!*left) {
+    return Status::of(StatusCode::Unschedulable, "extenders have to be asked first");
+  }
+  std::erase_if(candidates, [&](PreemptionCandidate& candidate) {
+    const auto kept = (*left)->find(session.state().node_name(candidate.node));
+    if (kept == (*left)->end()) {
+      return true;
+    }
+    candidate.victims = kept->second.pods;
+    candidate.budget_violations = kept->second.budget_violations;
+    return false;
+  });
+  return Status::success();
+}
+
 } // namespace
 
 PostFilterResult preempt(FilterSession& session, const VictimRule& rule,
@@ -107,7 +138,10 @@ PostFilterResult preempt(FilterSession& session, const VictimRule& rule,
     return refused(kReasonTerminating);
   }
   ReasonHistogram reasons;
-  const auto candidates = find_candidates(session, rule, breadth, reasons);
+  auto candidates = find_candidates(session, rule, breadth, reasons);
+  if (Status status = let_extenders_choose(session, candidates); !status.ok()) {
+    return {.status = std::move(status)};
+  }
   if (candidates.empty()) {
     const auto nodes = static_cast<std::int64_t>(session.state().nodes().size());
     PostFilterResult result = refused(failed_scheduling_message(nodes, "", reasons, ""));

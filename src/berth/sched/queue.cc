@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "berth/base/assert.h"
+#include "berth/sched/extender.h"
 #include "berth/sched/framework.h"
 
 namespace berth::sched {
@@ -32,8 +33,10 @@ QueuePolicy queue_policy(std::vector<const Framework*> frameworks) {
   return {.less = [first](const QueuedPod& a,
                           const QueuedPod& b) { return first->queue_sort().less(a, b); },
           .pre_enqueue = [of](const PodInfo& pod) { return of(pod)->pre_enqueue(pod); },
-          .hint = [of](std::string_view plugin, const PodInfo& pod,
-                       const ClusterEvent& event) { return of(pod)->hint(plugin, pod, event); },
+          .hint =
+              [of](std::string_view plugin, const PodInfo& pod, const ClusterEvent& event) {
+                return plugin == kExtenderPlugin ? Hint::Queue : of(pod)->hint(plugin, pod, event);
+              },
           .interested =
               [frameworks](std::string_view plugin, const ClusterEvent& event) {
                 bool known = false;
@@ -140,26 +143,48 @@ void Queue::attach(Item& item, Place place) {
   }
 }
 
+/// Counts a pod that came to `place`.
+void Queue::count(Place place, std::string_view cause) {
+  switch (place) {
+  case Place::Active:
+    ++moves_[{"active", cause}];
+    return;
+  case Place::Backoff:
+  case Place::ErrorBackoff:
+    ++moves_[{"backoff", cause}];
+    return;
+  case Place::Unschedulable:
+  case Place::Gated:
+    ++moves_[{"unschedulable", cause}];
+    return;
+  case Place::InFlight:
+    return;
+  }
+}
+
 /// Into the active queue or a backoff, unless PreEnqueue vetoes. Precondition: detached.
-void Queue::enter(Item& item, Place place) {
+void Queue::enter(Item& item, Place place, std::string_view cause) {
+  item.info.woken_by = cause;
   if (const Status status = policy_->pre_enqueue(*item.info.pod); !status.ok()) {
     item.info.gating_plugin = status.plugin;
     attach(item, Place::Gated);
+    count(Place::Gated, cause);
     return;
   }
   item.info.gating_plugin.clear();
   attach(item, place);
+  count(place, cause);
 }
 
 /// Precondition: detached.
-void Queue::wake(Item& item, Urgency urgency, TimePoint now) {
+void Queue::wake(Item& item, Urgency urgency, TimePoint now, std::string_view cause) {
   const TimePoint end = backoff_end(item.info);
   if (urgency == Urgency::Now || end <= now) {
-    enter(item, Place::Active);
+    enter(item, Place::Active, cause);
     return;
   }
   item.due = round_up(end, Duration::seconds(1));
-  enter(item, item.info.consecutive_errors > 0 ? Place::ErrorBackoff : Place::Backoff);
+  enter(item, item.info.consecutive_errors > 0 ? Place::ErrorBackoff : Place::Backoff, cause);
 }
 
 TimePoint Queue::backoff_end(const QueuedPod& pod) const {
@@ -194,7 +219,7 @@ void Queue::add(const PodPtr& pod, TimePoint now) {
   fresh->info.timestamp = now;
   fresh->serial = next_serial_++;
   Item& added = *items_.emplace(pod->uid, std::move(fresh)).first->second;
-  enter(added, Place::Active);
+  enter(added, Place::Active, queue_causes::kPodAdd);
 }
 
 void Queue::update(const PodPtr& pod, TimePoint now) {
@@ -226,12 +251,12 @@ void Queue::update(const PodPtr& pod, TimePoint now) {
 /// A parked pod's own change. Precondition: detached, with its old place.
 void Queue::update_parked(Item& item, const ClusterEvent& change, TimePoint now) {
   if (item.place == Place::Gated && change.action != 0) {
-    enter(item, Place::Active);
+    enter(item, Place::Active, change.label);
     return;
   }
   const auto help = change.action == 0 ? std::nullopt : helps(item, change);
   if (help) {
-    wake(item, help->urgency, now);
+    wake(item, help->urgency, now, change.label);
   } else {
     attach(item, item.place);
   }
@@ -270,6 +295,7 @@ std::optional<QueuedPod> Queue::pop(TimePoint now) {
     return launch(**active_.begin(), now);
   }
   if (!backoff_.empty()) {
+    count(Place::Active, queue_causes::kPopFromBackoff);
     return launch(**backoff_.begin(), now);
   }
   return std::nullopt;
@@ -279,6 +305,9 @@ std::optional<QueuedPod> Queue::take(std::string_view uid, TimePoint now) {
   Item* known = item(uid);
   if (known == nullptr || known->place == Place::Gated || known->place == Place::InFlight) {
     return std::nullopt;
+  }
+  if (known->place == Place::Unschedulable) {
+    known->info.woken_by = queue_causes::kTakenAlong;
   }
   return launch(*known, now);
 }
@@ -316,30 +345,34 @@ void Queue::retry_later(QueuedPod pod, const Failure& failure, TimePoint now) {
   if (failure.unschedulable_plugins.empty() && failure.pending_plugins.empty()) {
     ++known->info.consecutive_errors;
     detach(*known);
-    wake(*known, Urgency::AfterBackoff, now);
+    wake(*known, Urgency::AfterBackoff, now, queue_causes::kAttemptFailure);
     return;
   }
   known->info.consecutive_errors = 0;
   ++known->info.unschedulable_count;
-  const auto urgency = known->activated ? Urgency::Now : missed(*known);
+  const auto missed_event =
+      known->activated ? Missed{Urgency::Now, queue_causes::kForceActivate} : missed(*known);
   detach(*known);
-  if (urgency) {
-    wake(*known, *urgency, now);
+  if (missed_event) {
+    wake(*known, missed_event->urgency, now, queue_causes::kAttemptFailure);
+    known->info.woken_by = missed_event->cause;
   } else {
     attach(*known, Place::Unschedulable);
+    count(Place::Unschedulable, queue_causes::kAttemptFailure);
   }
 }
 
 /// What the pod's flight missed that helps it.
-std::optional<Queue::Urgency> Queue::missed(const Item& item) const {
-  std::optional<Urgency> best;
+std::optional<Queue::Missed> Queue::missed(const Item& item) const {
+  std::optional<Missed> best;
   log_.replay(item.flight, [&](const EventLog::Entry& entry) {
     if (entry.except != item.info.pod->uid) {
-      if (const auto help = helps(item, entry.event); help && best != Urgency::Now) {
-        best = help->urgency;
+      const auto help = helps(item, entry.event);
+      if (help && (!best || help->urgency == Urgency::Now)) {
+        best = Missed{.urgency = help->urgency, .cause = entry.event.label};
       }
     }
-    return best != Urgency::Now;
+    return !best || best->urgency != Urgency::Now;
   });
   return best;
 }
@@ -426,9 +459,9 @@ void Queue::on_event(const ClusterEvent& event, TimePoint now, std::string_view 
     const auto help = gated ? std::optional(Help{}) : helps(*item, event);
     detach(*item);
     if (gated) {
-      enter(*item, Place::Active);
+      enter(*item, Place::Active, event.label);
     } else {
-      wake(*item, help->urgency, now);
+      wake(*item, help->urgency, now, event.label);
     }
   }
   if (event.room && policy_->room) {
@@ -457,7 +490,7 @@ void Queue::activate(std::span<const std::string> uids, TimePoint now) {
       known->activated = true;
     } else {
       detach(*known);
-      wake(*known, Urgency::Now, now);
+      wake(*known, Urgency::Now, now, queue_causes::kForceActivate);
     }
   }
 }
@@ -471,6 +504,7 @@ void Queue::flush(TimePoint now) {
       Item& due = **backoff->begin();
       detach(due);
       attach(due, Place::Active);
+      count(Place::Active, queue_causes::kBackoffComplete);
     }
   }
   while (options_.max_in_unschedulable != Duration::max() && !unschedulable_.empty() &&
@@ -501,37 +535,6 @@ std::optional<TimePoint> Queue::next_wakeup() const {
     consider(leftover_due(*unschedulable_.begin()->second));
   }
   return next;
-}
-
-// ---- reading
-// ----------------------------------------------------------------------------------------
-
-Queue::Depth Queue::depth() const {
-  return {.active = active_.size(),
-          .backoff = backoff_.size() + error_backoff_.size(),
-          .unschedulable = unschedulable_.size(),
-          .gated = gated_.size(),
-          .in_flight = in_flight_};
-}
-
-const QueuedPod* Queue::find(std::string_view uid) const {
-  const Item* known = item(uid);
-  return known == nullptr || known->place == Place::InFlight ? nullptr : &known->info;
-}
-
-std::optional<Queue::Place> Queue::where(std::string_view uid) const {
-  const Item* known = item(uid);
-  return known == nullptr ? std::nullopt : std::optional(known->place);
-}
-
-std::vector<std::string> Queue::waiting() const {
-  std::vector<std::string> uids;
-  for (const auto& [uid, known] : items_) {
-    if (known->place != Place::InFlight) {
-      uids.push_back(uid);
-    }
-  }
-  return uids;
 }
 
 } // namespace berth::sched

@@ -31,6 +31,18 @@ struct QueueOptions {
   Duration leftover_check = Duration::seconds(30); ///< how often kube-scheduler looks for leftovers
 };
 
+/// What moves pods other than cluster events, in kube-scheduler's words (its metric's label).
+namespace queue_causes {
+inline constexpr std::string_view kPodAdd = "PodAdd";
+inline constexpr std::string_view kAttemptFailure = "ScheduleAttemptFailure";
+inline constexpr std::string_view kBackoffComplete = "BackoffComplete";
+inline constexpr std::string_view kPopFromBackoff = "PopFromBackoffQ";
+inline constexpr std::string_view kForceActivate = "ForceActivate";
+inline constexpr std::string_view kLongWait = "UnschedulableTimeout";
+/// Not Kubernetes': decided with a sibling of its group; not counted as a move.
+inline constexpr std::string_view kTakenAlong = "TakenAlong";
+} // namespace queue_causes
+
 /// What the queue asks of the plugins; Framework gives it (queue_policy), tests make their own.
 struct QueuePolicy {
   std::function<bool(const QueuedPod&, const QueuedPod&)> less;
@@ -103,6 +115,12 @@ class Queue {
     bool operator==(const Depth&) const = default;
   };
   Depth depth() const;
+  /// How many pods came into each queue (active, backoff, unschedulable), and why: queue, cause.
+  /// Gated pods count as unschedulable, as in kube-scheduler.
+  using Moves = std::map<std::pair<std::string_view, std::string_view>, std::uint64_t>;
+  const Moves& moves() const { return moves_; }
+  /// Every pod that waits, in uid order.
+  void for_each_waiting(const std::function<void(const QueuedPod&)>& visit) const;
   /// The pod, wherever it waits; null if unknown or in flight.
   const QueuedPod* find(std::string_view uid) const;
   enum class Place { Active, Backoff, ErrorBackoff, Unschedulable, Gated, InFlight };
@@ -160,8 +178,9 @@ class Queue {
   Item* item(std::string_view uid) const;
   void detach(Item& item);
   void attach(Item& item, Place place);
-  void enter(Item& item, Place place);
-  void wake(Item& item, Urgency urgency, TimePoint now);
+  void enter(Item& item, Place place, std::string_view cause);
+  void wake(Item& item, Urgency urgency, TimePoint now, std::string_view cause);
+  void count(Place place, std::string_view cause);
   QueuedPod launch(Item& item, TimePoint now);
   void update_parked(Item& item, const ClusterEvent& change, TimePoint now);
   struct Help {
@@ -169,7 +188,11 @@ class Queue {
     bool by_room = false; ///< and by nothing else
   };
   std::optional<Help> helps(const Item& item, const ClusterEvent& event) const;
-  std::optional<Urgency> missed(const Item& item) const;
+  struct Missed {
+    Urgency urgency = Urgency::AfterBackoff;
+    std::string_view cause;
+  };
+  std::optional<Missed> missed(const Item& item) const;
   std::vector<Item*> helped(const ClusterEvent& event, std::string_view except) const;
   bool offer_next(Offer& offer, TimePoint now);
   Item* best_taker(const Offer& offer) const;
@@ -192,6 +215,7 @@ class Queue {
   std::vector<Probe> probes_;
   std::size_t in_flight_ = 0;
   EventLog log_;
+  Moves moves_;
   std::uint64_t next_serial_ = 1;
 };
 

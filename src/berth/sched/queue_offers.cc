@@ -31,7 +31,7 @@ bool Queue::offer_next(Offer& offer, TimePoint now) {
   while (Item* item = best_taker(offer)) {
     const auto help = helps(*item, offer.event);
     detach(*item);
-    wake(*item, help ? help->urgency : Urgency::AfterBackoff, now);
+    wake(*item, help ? help->urgency : Urgency::AfterBackoff, now, offer.event.label);
     if (item->place == Place::Active || item->place == Place::Backoff) {
       offer.taker = item->info.pod->uid;
       offer.serial = item->serial;
@@ -71,7 +71,7 @@ bool Queue::probe_next(Probe& probe, TimePoint now) {
   Item& first = **kind->second.begin();
   detach(first);
   first.info.leftover = true;
-  wake(first, Urgency::AfterBackoff, now);
+  wake(first, Urgency::AfterBackoff, now, queue_causes::kLongWait);
   probe.uid = first.info.pod->uid;
   probe.serial = first.serial;
   return still_to_try(probe.uid, probe.serial);

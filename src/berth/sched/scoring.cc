@@ -1,6 +1,7 @@
 #include "berth/sched/scoring.h"
 
 #include <algorithm>
+#include <map>
 #include <vector>
 
 #include <fmt/format.h>
@@ -15,11 +16,35 @@ std::vector<DecisionTable::NodeRow*> rows_of(DecisionTable* table,
                                              std::span<const NodeId> feasible) {
   std::vector<DecisionTable::NodeRow*> rows;
   if (table != nullptr) {
+    std::map<NodeId, DecisionTable::NodeRow*> by_node;
+    for (DecisionTable::NodeRow& row : table->rows) {
+      by_node.emplace(row.node, &row);
+    }
     for (const NodeId node : feasible) {
-      rows.push_back(&*std::ranges::find(table->rows, node, &DecisionTable::NodeRow::node));
+      rows.push_back(by_node.at(node));
     }
   }
   return rows;
+}
+
+void add_extender(FilterSession& session, std::span<const NodeId> feasible,
+                  const ExtenderTalk::Scores& extender, std::span<std::int64_t> totals,
+                  std::span<DecisionTable::NodeRow* const> rows, DecisionTable* table) {
+  for (std::size_t i = 0; i < feasible.size(); ++i) {
+    const auto score = extender.raw.find(session.state().node_name(feasible[i]));
+    const std::int64_t raw = score == extender.raw.end() ? 0 : score->second;
+    totals[i] += raw * extender.factor;
+    if (table != nullptr) {
+      rows[i]->raw.push_back(raw);
+      rows[i]->weighted.push_back(raw * extender.factor);
+      rows[i]->total = totals[i];
+    }
+  }
+  if (table != nullptr) {
+    table->score_plugins.push_back(fmt::format(
+        "{} {}", kExtenderPlugin, session.extenders->extender(extender.extender).url_prefix));
+    table->weights.push_back(extender.factor);
+  }
 }
 
 Result<NodeId> score_and_choose(FilterSession& session, std::span<const NodeId> feasible,
@@ -61,7 +86,11 @@ Result<NodeId> score_and_choose(FilterSession& session, std::span<const NodeId> 
     }
     if (options.table != nullptr) {
       options.table->score_plugins.emplace_back(entry.plugin->name());
+      options.table->weights.push_back(entry.weight);
     }
+  }
+  for (const ExtenderTalk::Scores& extender : options.extender_scores) {
+    add_extender(session, feasible, extender, totals, rows, options.table);
   }
   const std::int64_t best = *std::ranges::max_element(totals);
   std::uint64_t skip = 0;

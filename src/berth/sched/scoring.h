@@ -14,6 +14,7 @@ namespace berth::sched {
 struct ScoreOptions {
   TieBreak tie_break = TieBreak::LowestIndex;
   Rng* rng = nullptr;
+  std::span<const ExtenderTalk::Scores> extender_scores = {};
   DecisionTable* table = nullptr; ///< filled with scores if set
 };
 

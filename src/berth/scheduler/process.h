@@ -15,6 +15,7 @@
 #include "berth/sched/queue.h"
 #include "berth/sched/sampling.h"
 #include "berth/sched/waiting_pods.h"
+#include "berth/scheduler/metrics.h"
 #include "berth/scheduler/scheduler.h"
 
 namespace berth::scheduler {
@@ -23,7 +24,7 @@ namespace berth::scheduler {
 /// Permit, or its binding is under way) or gone. One task of the loop decides one pod or one group.
 class Scheduler::Process : public std::enable_shared_from_this<Scheduler::Process> {
  public:
-  Process(client::Client& client, Loop& loop, Rng rng, const sched::QueueOptions& queue,
+  Process(client::Client& client, Loop& loop, Rng rng, SchedulerOptions options,
           std::vector<sched::Framework> frameworks, std::shared_ptr<gang::Groups> groups);
 
   void watch();
@@ -34,6 +35,8 @@ class Scheduler::Process : public std::enable_shared_from_this<Scheduler::Proces
   const SchedulerStats& stats() const { return stats_; }
   const sched::Queue& queue() const { return queue_; }
   const sched::ClusterState& state() const { return state_; }
+  explain::Book& book() { return book_; }
+  std::string metrics_text() const;
   bool ours(std::string_view scheduler_name) const;
 
  private:
@@ -64,6 +67,7 @@ class Scheduler::Process : public std::enable_shared_from_this<Scheduler::Proces
   void pod_gone(const sched::PodPtr& last);
   void tell_queue(const sched::ClusterEvent& event, std::string_view except = {});
   sched::PodPtr describe(const api::Object& object);
+  std::vector<const sched::Framework*> frameworks() const;
   sched::QueuePolicy queue_policy();
   std::optional<sched::NodeId> node_of(std::string_view uid) const;
 
@@ -73,8 +77,21 @@ class Scheduler::Process : public std::enable_shared_from_this<Scheduler::Proces
   void arm_timer();
   void decide_next();
   void decide_pod(sched::QueuedPod queued);
+  /// A pod being decided, with what extenders said of it so far; null: none is interested.
+  struct Attempt {
+    sched::QueuedPod queued;
+    TimePoint since;
+    std::unique_ptr<sched::ExtenderTalk> talk;
+  };
+  void decide(std::shared_ptr<Attempt> attempt);
+  /// Asks all open questions, then decides again. Nobody else is decided meanwhile.
+  void ask_extenders(const std::shared_ptr<Attempt>& attempt);
+  void resume(const std::shared_ptr<Attempt>& attempt);
+  bool is_extended(const sched::PodInfo& pod) const;
   void decide_group(sched::QueuedPod first);
-  void settle(sched::QueuedPod queued, sched::Decision decision);
+  void keep(const sched::QueuedPod& queued, const sched::Decision& decision);
+  /// `since`: when the attempt began.
+  void settle(sched::QueuedPod queued, sched::Decision decision, TimePoint since);
   void carry_out(const sched::Effects& effects);
   void release(sched::WaitingPod waiting, const std::string& plugin, std::string message);
   sched::CycleOptions cycle_options();
@@ -89,16 +106,23 @@ class Scheduler::Process : public std::enable_shared_from_this<Scheduler::Proces
     sched::VolumePlan volumes;          ///< to be written, and seen bound, first
     std::vector<std::uint64_t> written; ///< resourceVersion of each write of the plan, in order
     std::unique_ptr<Timer> volumes_due; ///< while it waits for its claims
+    TimePoint since;                    ///< when the attempt began
+    TimePoint sent;                     ///< of the first binding request
   };
-  void bind(sched::QueuedPod queued, const sched::Decision& decision);
+  void bind(sched::QueuedPod queued, const sched::Decision& decision, TimePoint since);
   void send_binding(const std::shared_ptr<Flight>& flight);
+  /// Sends it through an extender that binds and is interested; false: there is none.
+  bool send_to_extender(const std::shared_ptr<Flight>& flight);
+  void on_extender_bound(const std::shared_ptr<Flight>& flight, const Result<void>& answer);
   void on_binding_answer(const std::shared_ptr<Flight>& flight, Result<api::Object> answer);
   void look_where_it_is(const std::shared_ptr<Flight>& flight, const std::string& refusal);
   void land(const Flight& flight);
   void lose(const Flight& flight, const std::string& message);
   /// Runs the task in a second, unless stopped by then.
   void later(Task task);
-  void unschedulable(sched::QueuedPod queued, const sched::Decision& decision);
+  void unschedulable(sched::QueuedPod queued, const sched::Decision& decision, TimePoint since);
+  /// For metrics: the profile's number.
+  std::size_t profile_of(const sched::PodInfo& pod) const;
   void write_condition(const std::string& uid, std::string_view reason, const std::string& message,
                        std::optional<std::string> nominated_node);
   void evict(const sched::PodPtr& victim, const sched::PodPtr& by, const std::string& node);
@@ -150,10 +174,16 @@ class Scheduler::Process : public std::enable_shared_from_this<Scheduler::Proces
   std::map<std::string, Seen, std::less<>> pods_;        ///< every live pod, by uid
   std::vector<std::shared_ptr<Flight>> awaiting_claims_; ///< in order of their decisions
   Timer timer_;
+  std::vector<sched::Extender> extenders_;
+  HttpPoster poster_;
+  const client::Informer* nodes_ = nullptr; ///< whole nodes, for extenders
+  bool asking_ = false;                     ///< extenders have questions of one pod
   bool step_posted_ = false;
   bool stopped_ = false;
   std::uint64_t binding_ = 0; ///< bindings whose answer is not in
   SchedulerStats stats_;
+  explain::Book book_;
+  Metrics metrics_;
 };
 
 } // namespace berth::scheduler

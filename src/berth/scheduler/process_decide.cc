@@ -21,14 +21,14 @@ bool Scheduler::Process::synced() const {
 
 bool Scheduler::Process::idle() const {
   return synced() && !queue_.can_pop() && queue_.depth().backoff == 0 && waiting_.size() == 0 &&
-         binding_ == 0 && !step_posted_;
+         binding_ == 0 && !step_posted_ && !asking_;
 }
 
 /// Decides soon, in a task of its own, so that all that is known by then counts.
 void Scheduler::Process::wake() {
   queue_.offer_rest(loop_.now());
   arm_timer();
-  if (stopped_ || step_posted_ || !synced() || !queue_.can_pop()) {
+  if (stopped_ || step_posted_ || asking_ || !synced() || !queue_.can_pop()) {
     return;
   }
   step_posted_ = true;
@@ -75,7 +75,9 @@ void Scheduler::Process::decide_next() {
     const api::Key group = gang::group_of(*queued->pod);
     const bool whole = places_groups(desk_of(*queued->pod).framework);
     const model::PodGroup* known = !whole || group.name.empty() ? nullptr : groups_->find(group);
-    if (known != nullptr && groups_->placed_count(group, state_) < known->min_member) {
+    // A group whose members extenders have a say in is decided one by one and waits at Permit.
+    if (known != nullptr && !is_extended(*queued->pod) &&
+        groups_->placed_count(group, state_) < known->min_member) {
       decide_group(*std::move(queued));
     } else {
       decide_pod(*std::move(queued));
@@ -84,10 +86,45 @@ void Scheduler::Process::decide_next() {
   wake();
 }
 
+void Scheduler::Process::keep(const sched::QueuedPod& queued, const sched::Decision& decision) {
+  if (book_.wants(*queued.pod)) {
+    book_.add(queued.pod->uid,
+              explain::make_attempt(queued, decision, state_,
+                                    desk_of(*queued.pod).framework.scheduler_name(), loop_.now()));
+  }
+}
+
 void Scheduler::Process::decide_pod(sched::QueuedPod queued) {
   ++stats_.attempts;
-  sched::Decision decision = desk_of(*queued.pod).decider.decide(queued.pod, cycle_options());
-  settle(std::move(queued), std::move(decision));
+  auto attempt = std::make_shared<Attempt>();
+  if (is_extended(*queued.pod)) {
+    attempt->talk =
+        std::make_unique<sched::ExtenderTalk>(extenders_, *queued.pod, state_.resource_names());
+  }
+  attempt->queued = std::move(queued);
+  attempt->since = loop_.now();
+  decide(std::move(attempt));
+}
+
+void Scheduler::Process::decide(std::shared_ptr<Attempt> attempt) {
+  const sched::PodInfo& pod = *attempt->queued.pod;
+  Desk& desk = desk_of(pod);
+  sched::CycleOptions options = cycle_options();
+  options.explain = book_.wants(pod) ? sched::Explain::Table : sched::Explain::No;
+  options.extenders = attempt->talk.get();
+  sched::Decision decision = desk.decider.decide(attempt->queued.pod, options);
+  if (!decision.questions.empty()) {
+    ask_extenders(attempt);
+    return;
+  }
+  metrics_.decided(loop_.now() - attempt->since);
+  metrics_.evaluated(profile_of(pod), decision.feasible_nodes);
+  if (decision.outcome == sched::Outcome::Unschedulable && !decision.reserved_then_lost &&
+      desk.framework.find("DefaultPreemption") != nullptr) {
+    metrics_.preemption_tried(decision.victims.size());
+  }
+  keep(attempt->queued, decision);
+  settle(std::move(attempt->queued), std::move(decision), attempt->since);
 }
 
 /// All waiting members of the first one's group are decided together.
@@ -100,7 +137,8 @@ void Scheduler::Process::decide_group(sched::QueuedPod first) {
                              .already_placed = groups_->placed_count(key, state_),
                              .pending = {},
                              .placed_on = {},
-                             .options = cycle_options()};
+                             .options = cycle_options(),
+                             .explained = {}};
   request.pending.push_back(first.pod);
   queued.emplace(first.pod->uid, std::move(first));
   for (const gang::Groups::Member& member : groups_->members(key)) {
@@ -115,24 +153,35 @@ void Scheduler::Process::decide_group(sched::QueuedPod first) {
     }
   }
   stats_.attempts += request.pending.size();
+  for (const sched::PodPtr& pod : request.pending) {
+    if (book_.wants(*pod)) {
+      request.explained.insert(pod->uid);
+    }
+  }
   gang::GroupDecision decision = place_group(desk.decider, request);
+  metrics_.decided(loop_.now() - request.options.now);
+  for (const gang::MemberDecision& member : decision.members) {
+    metrics_.evaluated(profile_of(*member.pod), member.decision.feasible_nodes);
+    keep(queued.at(member.pod->uid), member.decision);
+  }
   for (gang::MemberDecision& member : decision.members) {
-    settle(std::move(queued.at(member.pod->uid)), std::move(member.decision));
+    settle(std::move(queued.at(member.pod->uid)), std::move(member.decision), request.options.now);
   }
 }
 
-void Scheduler::Process::settle(sched::QueuedPod queued, sched::Decision decision) {
+void Scheduler::Process::settle(sched::QueuedPod queued, sched::Decision decision,
+                                TimePoint since) {
   const sched::Effects effects = decision.effects;
   switch (decision.outcome) {
   case sched::Outcome::Scheduled:
-    bind(std::move(queued), decision);
+    bind(std::move(queued), decision, since);
     break;
   case sched::Outcome::Waiting:
     waiting_.add(std::move(queued), std::move(decision), loop_.now());
     break;
   case sched::Outcome::Unschedulable:
   case sched::Outcome::Error:
-    unschedulable(std::move(queued), decision);
+    unschedulable(std::move(queued), decision, since);
     break;
   }
   carry_out(effects);
@@ -141,7 +190,8 @@ void Scheduler::Process::settle(sched::QueuedPod queued, sched::Decision decisio
 void Scheduler::Process::carry_out(const sched::Effects& effects) {
   for (const std::string& uid : effects.allow) {
     if (auto ready = waiting_.allow(uid, gang::kGangPlugin)) {
-      bind(std::move(ready->queued), ready->decision);
+      metrics_.permit_wait(Metrics::Permit::Allowed, loop_.now() - ready->since);
+      bind(std::move(ready->queued), ready->decision, ready->since);
     }
   }
   for (const std::string& uid : effects.reject) {
@@ -163,7 +213,9 @@ void Scheduler::Process::release(sched::WaitingPod waiting, const std::string& p
   failed.reserved_then_lost = true;
   failed.effects = undo_decision(desk_of(*waiting.queued.pod).framework, state_, waiting.queued.pod,
                                  waiting.decision.node);
-  settle(std::move(waiting.queued), std::move(failed));
+  book_.amend(waiting.queued.pod->uid, "Unschedulable", failed.message);
+  metrics_.permit_wait(Metrics::Permit::Refused, loop_.now() - waiting.since);
+  settle(std::move(waiting.queued), std::move(failed), waiting.since);
 }
 
 } // namespace berth::scheduler

@@ -24,12 +24,13 @@ const client::GroupKind kSelectingControllers[] = {
 
 } // namespace
 
-Scheduler::Process::Process(client::Client& client, Loop& loop, Rng rng,
-                            const sched::QueueOptions& queue,
+Scheduler::Process::Process(client::Client& client, Loop& loop, Rng rng, SchedulerOptions options,
                             std::vector<sched::Framework> frameworks,
                             std::shared_ptr<gang::Groups> groups)
     : client_(client), loop_(loop), rng_(std::move(rng)), groups_(std::move(groups)),
-      desks_(desks(*this, std::move(frameworks))), queue_(queue_policy(), queue), timer_(loop) {}
+      desks_(desks(*this, std::move(frameworks))), queue_(queue_policy(), options.queue),
+      timer_(loop), extenders_(std::move(options.extenders)), poster_(std::move(options.poster)),
+      book_(std::move(options.explain)), metrics_(this->frameworks()) {}
 
 std::vector<std::unique_ptr<Scheduler::Process::Desk>>
 Scheduler::Process::desks(Process& process, std::vector<sched::Framework> frameworks) {
@@ -51,12 +52,16 @@ Scheduler::Process::Desk& Scheduler::Process::desk_of(const sched::PodInfo& pod)
   return desk != nullptr ? *desk : *desks_.front();
 }
 
-sched::QueuePolicy Scheduler::Process::queue_policy() {
+std::vector<const sched::Framework*> Scheduler::Process::frameworks() const {
   std::vector<const sched::Framework*> frameworks;
   for (const auto& desk : desks_) {
     frameworks.push_back(&desk->framework);
   }
-  sched::QueuePolicy policy = sched::queue_policy(std::move(frameworks));
+  return frameworks;
+}
+
+sched::QueuePolicy Scheduler::Process::queue_policy() {
+  sched::QueuePolicy policy = sched::queue_policy(frameworks());
   policy.room = [this](sched::NodeId node) { return sched::room_on(state_, node); };
   return policy;
 }
@@ -84,6 +89,7 @@ void Scheduler::Process::watch() {
   add(client::kNamespaces, &Process::on_namespace);
   add(kBudgets, &Process::on_budget);
   add(client::kNodes, &Process::on_node);
+  nodes_ = informers_.back().get();
   add(client::kStorageClasses, &Process::on_storage_class);
   add(client::kVolumes, &Process::on_volume);
   add(client::kVolumeClaims, &Process::on_claim);
@@ -114,6 +120,7 @@ void Scheduler::Process::watch() {
 void Scheduler::Process::stop() {
   stopped_ = true;
   timer_.cancel();
+  nodes_ = nullptr;
   informers_.clear();
   awaiting_claims_.clear();
 }

@@ -23,7 +23,8 @@ template <class T> void ignore_answer(Result<T>) {}
 
 } // namespace
 
-void Scheduler::Process::bind(sched::QueuedPod queued, const sched::Decision& decision) {
+void Scheduler::Process::bind(sched::QueuedPod queued, const sched::Decision& decision,
+                              TimePoint since) {
   auto flight = std::make_shared<Flight>();
   flight->binding = {.pod = queued.pod->pod->key(),
                      .uid = queued.pod->pod->meta.uid,
@@ -33,6 +34,7 @@ void Scheduler::Process::bind(sched::QueuedPod queued, const sched::Decision& de
   flight->node = decision.node;
   flight->volumes = decision.volumes;
   flight->queued = std::move(queued);
+  flight->since = since;
   ++binding_;
   if (flight->volumes.empty()) {
     send_binding(flight);
@@ -42,6 +44,16 @@ void Scheduler::Process::bind(sched::QueuedPod queued, const sched::Decision& de
 }
 
 void Scheduler::Process::send_binding(const std::shared_ptr<Flight>& flight) {
+  if (flight->sent == TimePoint()) {
+    flight->sent = loop_.now();
+    if (!flight->volumes.empty()) {
+      metrics_.extension_point(profile_of(*flight->queued.pod), Metrics::Point::PreBind,
+                               Metrics::Status::Success, flight->sent - flight->since);
+    }
+  }
+  if (send_to_extender(flight)) {
+    return;
+  }
   client_.bind(flight->binding, [self = weak_from_this(), flight](Result<api::Object> answer) {
     if (const auto process = self.lock(); process && !process->stopped_) {
       process->on_binding_answer(flight, std::move(answer));
@@ -102,6 +114,11 @@ void Scheduler::Process::later(Task task) {
 void Scheduler::Process::land(const Flight& flight) {
   --binding_;
   ++stats_.bound;
+  const std::size_t profile = profile_of(*flight.queued.pod);
+  metrics_.extension_point(profile, Metrics::Point::Bind, Metrics::Status::Success,
+                           loop_.now() - flight.sent);
+  metrics_.attempt(profile, AttemptResult::Scheduled, loop_.now() - flight.since);
+  metrics_.bound(flight.queued, loop_.now());
   queue_.done(flight.queued.pod->uid);
   desk_of(*flight.queued.pod).framework.post_bind(flight.queued.pod, flight.node, state_);
   wake();
@@ -111,6 +128,10 @@ void Scheduler::Process::land(const Flight& flight) {
 void Scheduler::Process::lose(const Flight& flight, const std::string& message) {
   --binding_;
   ++stats_.bind_failures;
+  const bool sent = flight.sent != TimePoint();
+  metrics_.extension_point(
+      profile_of(*flight.queued.pod), sent ? Metrics::Point::Bind : Metrics::Point::PreBind,
+      Metrics::Status::Error, loop_.now() - (sent ? flight.sent : flight.since));
   sched::Decision failed;
   failed.outcome = sched::Outcome::Error;
   failed.message = message;
@@ -119,15 +140,19 @@ void Scheduler::Process::lose(const Flight& flight, const std::string& message) 
     failed.effects = undo_decision(desk_of(*flight.queued.pod).framework, state_, flight.queued.pod,
                                    flight.node);
   }
-  settle(flight.queued, std::move(failed));
+  book_.amend(flight.queued.pod->uid, "Error", failed.message);
+  settle(flight.queued, std::move(failed), flight.since);
   wake();
 }
 
-void Scheduler::Process::unschedulable(sched::QueuedPod queued, const sched::Decision& decision) {
+void Scheduler::Process::unschedulable(sched::QueuedPod queued, const sched::Decision& decision,
+                                       TimePoint since) {
   ++stats_.rejected;
   const sched::PodPtr pod = queued.pod;
   const bool leftover = queued.leftover;
   const bool error = decision.outcome == sched::Outcome::Error;
+  metrics_.attempt(profile_of(*pod), error ? AttemptResult::Error : AttemptResult::Unschedulable,
+                   loop_.now() - since);
   queue_.retry_later(std::move(queued),
                      sched::Failure{.unschedulable_plugins = decision.unschedulable_plugins,
                                     .pending_plugins = decision.pending_plugins},

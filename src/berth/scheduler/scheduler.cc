@@ -63,7 +63,10 @@ Result<std::unique_ptr<Scheduler>> Scheduler::start(client::Client& client, Loop
     frameworks.push_back(std::move(framework));
   }
   BERTH_CHECK(check_agreement(options.profiles, frameworks));
-  auto process = std::make_shared<Process>(client, loop, std::move(rng), options.queue,
+  if (!options.extenders.empty() && !options.poster) {
+    return fail(Code::Invalid, "a scheduler with extenders needs a way to reach them");
+  }
+  auto process = std::make_shared<Process>(client, loop, std::move(rng), std::move(options),
                                            std::move(frameworks), groups);
   process->watch();
   return std::make_unique<Scheduler>(std::move(process));
@@ -89,6 +92,15 @@ sched::Queue::Depth Scheduler::depth() const {
 }
 const sched::ClusterState& Scheduler::state() const {
   return process_->state();
+}
+const explain::Book& Scheduler::decisions() const {
+  return process_->book();
+}
+void Scheduler::keep_decisions_of(explain::Wanted wanted) {
+  process_->book().want(std::move(wanted));
+}
+std::string Scheduler::metrics() const {
+  return process_->metrics_text();
 }
 bool Scheduler::schedules(std::string_view scheduler_name) const {
   return process_->ours(scheduler_name);

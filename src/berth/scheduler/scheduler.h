@@ -11,8 +11,10 @@
 #include "berth/base/loop.h"
 #include "berth/base/rng.h"
 #include "berth/client/client.h"
+#include "berth/explain/book.h"
 #include "berth/sched/framework.h"
 #include "berth/sched/queue.h"
+#include "berth/scheduler/extender_calls.h"
 
 namespace berth::scheduler {
 
@@ -21,6 +23,12 @@ struct SchedulerOptions {
   /// are left alone. The profile's name is the source of its events. At least one.
   std::vector<sched::Profile> profiles;
   sched::QueueOptions queue;
+  /// Pods whose decisions are kept whole (decisions()). None: nothing is kept, and it costs
+  /// nothing.
+  std::vector<explain::Wanted> explain = {};
+  /// Asked in this order; with any of them `poster` must be set.
+  std::vector<sched::Extender> extenders = {};
+  HttpPoster poster = {};
 };
 
 /// Kubernetes' default plugins, Gang for pod groups, GpuTopology with this policy ("topology",
@@ -58,6 +66,12 @@ class Scheduler {
   /// For invariant checks: the scheduler's picture of the cluster.
   const sched::ClusterState& state() const;
   bool schedules(std::string_view scheduler_name) const;
+  /// What was kept of pods that SchedulerOptions::explain asks for.
+  const explain::Book& decisions() const;
+  /// Keeps the decisions of these pods from now on.
+  void keep_decisions_of(explain::Wanted wanted);
+  /// kube-scheduler's metrics (metrics.h) in Prometheus' text format. O(waiting pods).
+  std::string metrics() const;
 
  private:
   class Process;

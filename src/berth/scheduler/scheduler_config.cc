@@ -27,7 +27,7 @@ Result<sched::SchedulerConfig> read_config(std::string_view text, std::string_vi
 }
 
 SchedulerOptions options_of(const sched::SchedulerConfig& config) {
-  return {.profiles = config.profiles, .queue = config.queue};
+  return {.profiles = config.profiles, .queue = config.queue, .extenders = config.extenders};
 }
 
 } // namespace berth::scheduler

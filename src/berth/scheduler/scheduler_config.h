@@ -13,7 +13,7 @@ namespace berth::scheduler {
 Result<sched::SchedulerConfig> read_config(std::string_view text, std::string_view file,
                                            std::string_view gpu_policy = "topology");
 
-/// Options that start.
+/// Options that start. With extenders `poster` is still to be set.
 SchedulerOptions options_of(const sched::SchedulerConfig& config);
 
 } // namespace berth::scheduler

@@ -1,4 +1,6 @@
 // berth run: a whole cluster in this process, the manifests applied, every pod's walk shown.
+#include <fstream>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -16,11 +18,14 @@
 #include "berth/cli/run/observer.h"
 #include "berth/cli/run/options.h"
 #include "berth/cli/run/show_containers.h"
+#include "berth/cli/run/show_decisions.h"
 #include "berth/cli/run/timeline.h"
 #include "berth/cluster/cluster.h"
 #include "berth/report/run_json.h"
 #include "berth/report/run_text.h"
 #include "berth/report/text.h"
+#include "berth/scheduler/pages.h"
+#include "berth/scheduler/scheduler.h"
 
 namespace berth::cli {
 namespace {
@@ -96,6 +101,21 @@ class Run {
         observer_(cluster_, drive.loop(),
                   [this](const cluster::Mark& mark) { timeline_.show(mark); }) {}
 
+  /// Error: the port is taken, or the address is none.
+  Result<void> listen() {
+    if (!options_.listen) {
+      return {};
+    }
+    BERTH_TRY(server_, net::HttpServer::listen(
+                           *drive_.sockets(),
+                           {.address = options_.listen->address, .port = options_.listen->port},
+                           scheduler::pages(cluster_.scheduler(), drive_.loop())));
+    terminal_.note(fmt::format("the scheduler's pages are at http://{}:{}: /metrics, /readyz, "
+                               "/debug/decisions",
+                               options_.listen->address, server_->port()));
+    return {};
+  }
+
   int operator()() {
     const TimePoint end = start_ + options_.until.value_or(kLongestRun);
     const int wanted = load_.spec.node_count();
@@ -131,12 +151,39 @@ class Run {
                                              .start = start_,
                                              .end = drive_.loop().now(),
                                              .outcome = outcome});
-    report.exit_code = recorded ? exit_code_of(report, options_.exit_code) : kFailed;
+    const auto measured = write_metrics();
+    const Decisions decisions = decisions_of(cluster_.scheduler().decisions(), report);
+    report.decisions = decisions.documents;
+    const bool told = recorded && measured && decisions.errors.empty();
+    report.exit_code = told ? exit_code_of(report, options_.exit_code) : kFailed;
     print_report(report, options_, observer_, terminal_);
-    if (!recorded) {
-      terminal_.error(to_string(recorded.error()));
+    if (options_.output == Output::Text || options_.output == Output::Wide) {
+      *terminal_.out.to << render_decisions(cluster_.scheduler().decisions(), report,
+                                            style_of(options_, terminal_));
+    }
+    if (options_.metrics == "-") {
+      *terminal_.out.to << cluster_.scheduler().metrics();
+    }
+    for (const Error& error : decisions.errors) {
+      terminal_.error(to_string(error));
+    }
+    for (const auto* written : {&recorded, &measured}) {
+      if (!*written) {
+        terminal_.error(to_string(written->error()));
+      }
     }
     return report.exit_code;
+  }
+
+  /// With "-" after the report, since both go to standard output.
+  Result<void> write_metrics() {
+    if (options_.metrics.empty() || options_.metrics == "-") {
+      return {};
+    }
+    std::ofstream file(options_.metrics, std::ios::binary | std::ios::trunc);
+    file << cluster_.scheduler().metrics();
+    file.close();
+    return file ? Result<void>() : fail_at({.file = options_.metrics}, "cannot be written");
   }
 
   const RunOptions& options_;
@@ -148,11 +195,24 @@ class Run {
   std::vector<cluster::Applied> applied_;
   cluster::Cluster cluster_;
   Observer observer_;
+  std::unique_ptr<net::HttpServer> server_; ///< goes before what it shows
 };
 
-int run_it(const RunOptions& options, Load load, Terminal& terminal) {
+/// Where there is a loop for sockets, extenders are called on it instead of being waited for.
+RunOptions on_loop_of(Drive& drive, RunOptions options) {
+  const auto& given = options.cluster.scheduler;
+  if (drive.sockets() != nullptr && given != nullptr && !given->extenders.empty()) {
+    auto own = std::make_shared<scheduler::SchedulerOptions>(*given);
+    own->poster = scheduler::poster_on(*drive.sockets());
+    options.cluster.scheduler = std::move(own);
+  }
+  return options;
+}
+
+int run_it(const RunOptions& given, Load load, Terminal& terminal) {
   const InterruptWatch interrupts;
-  const std::unique_ptr<Drive> drive = make_drive(options.speed);
+  const std::unique_ptr<Drive> drive = make_drive(given.speed);
+  const RunOptions options = on_loop_of(*drive, given);
   const report::ClusterLine cluster = cluster_line(load.spec, options);
   auto timeline = Timeline::open(options, terminal, cluster, drive->loop().now(), load.objects);
   if (!timeline) {
@@ -163,7 +223,12 @@ int run_it(const RunOptions& options, Load load, Terminal& terminal) {
     *terminal.out.to << report::render_cluster(cluster, terminal.out.paint)
                      << (options.quiet ? "" : "\n");
   }
-  return Run(options, std::move(load), terminal, *timeline, *drive)();
+  Run run(options, std::move(load), terminal, *timeline, *drive);
+  if (const auto listening = run.listen(); !listening) {
+    terminal.error(to_string(listening.error()));
+    return kFailed;
+  }
+  return run();
 }
 
 int run_command(const Invocation& invocation) {
@@ -276,6 +341,13 @@ std::vector<Flag> run_flags() {
        .fallback = "text",
        .choices = {"text", "wide", "json", "yaml"},
        .offers = Offers::Choices},
+      {.name = "--explain",
+       .value = "POD",
+       .help = "print the scheduler's whole table for every attempt to place this pod: each node's "
+               "scores, or all that was against it; NAME, NAMESPACE/NAME, job/NAME or "
+               "podgroup/NAME, with * for any text (docs/decisions.md)",
+       .group = "OUTPUT",
+       .times = Times::Many},
       {.name = "--show-container",
        .value = "POD",
        .help = "print exactly what the containers of this pod see: environment, device nodes, "
@@ -288,6 +360,18 @@ std::vector<Flag> run_flags() {
        .help = "write the timeline to a file, one JSON object a line",
        .group = "OUTPUT",
        .offers = Offers::Files},
+      {.name = "--metrics",
+       .value = "FILE",
+       .help =
+           "write the scheduler's metrics at the end of the run, with kube-scheduler's names in "
+           "Prometheus' text format (docs/metrics.md); - for standard output",
+       .group = "OUTPUT",
+       .offers = Offers::Files},
+      {.name = "--listen",
+       .value = "ADDRESS:PORT",
+       .help = "with --speed real: serve the scheduler's pages over HTTP meanwhile, /metrics, "
+               "/healthz, /readyz and /debug/decisions; PORT alone is on 127.0.0.1",
+       .group = "OUTPUT"},
       {.name = "--quiet", .letter = 'q', .help = "leave out the timeline", .group = "OUTPUT"},
       {.name = "--exit-code",
        .help = "exit 3 when some pod can never run on this cluster",
@@ -321,6 +405,8 @@ Command run_command_table() {
                     "run -f examples/ --nodes dgx-h100:4 --nodes l40s-pcie-8:2"},
                    {"what does the container of one pod see?",
                     "run -f pod.yaml --show-container trainer-0 --quiet"},
+                   {"why this node and not that one?",
+                    "run -f job.yaml --explain trainer-0 --quiet"},
                    {"lose a GPU after five minutes", "run -f job.yaml --at 5m:xid:dgx-h100-1:3:79"},
                    {"the scheduler as it is configured elsewhere",
                     "run -f pods.yaml --scheduler-config scheduler.yaml"},

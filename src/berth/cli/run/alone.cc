@@ -13,6 +13,7 @@
 #include "berth/base/virtual_loop.h"
 #include "berth/cli/run/drive.h"
 #include "berth/model/pod.h"
+#include "berth/scheduler/scheduler.h"
 
 namespace berth::cli {
 namespace {
@@ -92,6 +93,7 @@ class EmptyCluster {
     const bool accepted = apply(std::move(manifests));
     std::set<api::Key> running;
     std::string refusal;
+    bool faulted = false;
     for (const api::Object& pod : pods) {
       cluster_.client().get(client::kPods, pod.key(), [&](Result<api::Object> now) {
         const auto view = now ? model::pod_view(*now) : tl::unexpected(now.error());
@@ -104,6 +106,7 @@ class EmptyCluster {
         const model::Condition* scheduled = (*view)->status.condition("PodScheduled");
         if (refusal.empty() && scheduled != nullptr && scheduled->status == "False") {
           refusal = scheduled->message;
+          faulted = scheduled->reason == "SchedulerError";
         }
       });
     }
@@ -111,6 +114,9 @@ class EmptyCluster {
     clear(pods);
     if (accepted && running.size() == pods.size()) {
       return {.alone = Alone::Runs};
+    }
+    if (faulted) {
+      return {}; // e.g. an extender that cannot be reached: nobody has said no
     }
     return {.alone = Alone::Never, .message = std::move(refusal)};
   }
@@ -122,6 +128,13 @@ class EmptyCluster {
   }
   static cluster::ClusterOptions forever(cluster::ClusterOptions options) {
     options.default_run_for = Duration::max();
+    options.explain.clear();
+    if (options.scheduler != nullptr && !options.scheduler->extenders.empty()) {
+      // The question has a virtual clock of its own, whatever loop the run's calls live on.
+      auto own = std::make_shared<scheduler::SchedulerOptions>(*options.scheduler);
+      own->poster = scheduler::blocking_poster();
+      options.scheduler = std::move(own);
+    }
     return options;
   }
 

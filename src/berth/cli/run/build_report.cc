@@ -452,7 +452,7 @@ int exit_code_of(const report::RunReport& report, bool with_exit_code) {
           !done.contains(fmt::format("{}/{}", line->ns, line->owner))) {
         return kFailed;
       }
-    } else if (pod.alone == Alone::Runs) {
+    } else if (pod.alone == Alone::Runs || pod.code == "SCHEDULER_ERROR") {
       return kFailed;
     } else {
       never = true;

@@ -12,6 +12,7 @@ namespace {
 class VirtualDrive final : public Drive {
  public:
   Loop& loop() override { return loop_; }
+  net::AsioLoop* sockets() override { return nullptr; }
 
   report::Outcome run(const std::function<bool()>& done, TimePoint end) override {
     while (!InterruptWatch::interrupted()) {
@@ -38,6 +39,7 @@ class VirtualDrive final : public Drive {
 class RealDrive final : public Drive {
  public:
   Loop& loop() override { return loop_; }
+  net::AsioLoop* sockets() override { return &loop_; }
 
   report::Outcome run(const std::function<bool()>& done, TimePoint end) override {
     constexpr Duration kLook = Duration::millis(50);

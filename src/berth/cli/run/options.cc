@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "berth/explain/book.h"
+
 namespace berth::cli {
 namespace {
 
@@ -63,6 +65,35 @@ hardware::ChoicePolicy policy_of(const std::string& text) {
                             : ChoicePolicy::Topology;
 }
 
+/// PORT, :PORT or ADDRESS:PORT.
+Result<std::optional<ListenAddress>> read_listen(const Values& values, Speed speed) {
+  if (!values.has("--listen")) {
+    return std::optional<ListenAddress>();
+  }
+  const std::string text = values.get("--listen");
+  if (speed != Speed::Real) {
+    return fail(Code::BadRequest,
+                "--listen: in virtual time nobody can ask in between; try --speed "
+                "real, or --metrics and --explain");
+  }
+  ListenAddress listen;
+  const std::size_t colon = text.rfind(':');
+  const std::string port = colon == std::string::npos ? text : text.substr(colon + 1);
+  if (colon != std::string::npos && colon > 0) {
+    listen.address = text.substr(0, colon);
+    if (listen.address.starts_with('[') && listen.address.ends_with(']')) {
+      listen.address = listen.address.substr(1, listen.address.size() - 2);
+    }
+  }
+  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), listen.port);
+  if (port.empty() || error != std::errc() || end != port.data() + port.size()) {
+    return fail(Code::BadRequest, fmt::format("--listen {}: want ADDRESS:PORT, e.g. "
+                                              "127.0.0.1:10259",
+                                              text));
+  }
+  return std::optional(std::move(listen));
+}
+
 } // namespace
 
 Result<RunOptions> read_run_options(const Values& values) {
@@ -91,6 +122,10 @@ Result<RunOptions> read_run_options(const Values& values) {
   options.output = output_of(values.get("--output"));
   options.record = values.get("--record");
   options.show_containers = values.all("--show-container");
+  options.cluster.explain = values.all("--explain");
+  BERTH_CHECK(read_all<explain::Wanted>(values, "--explain", &explain::Wanted::parse));
+  options.metrics = values.get("--metrics");
+  BERTH_TRY(options.listen, read_listen(values, options.speed));
   options.quiet = values.has("--quiet");
   options.exit_code = values.has("--exit-code");
   return options;

@@ -18,6 +18,11 @@ enum class Speed { Virtual, Real };
 enum class Output { Text, Wide, Json, Yaml };
 enum class Depth { Folder, Recursive };
 
+struct ListenAddress {
+  std::string address = "127.0.0.1";
+  std::uint16_t port = 0; ///< 0: any that is free
+};
+
 struct RunOptions {
   std::vector<std::string> files;
   Depth depth = Depth::Folder;
@@ -31,6 +36,8 @@ struct RunOptions {
   std::optional<Duration> until;
   Output output = Output::Text;
   std::string record;                       ///< "" for none
+  std::optional<ListenAddress> listen;      ///< Real speed only
+  std::string metrics;                      ///< file, or "-"; "" for none
   std::vector<std::string> show_containers; ///< "NAME" or "NAMESPACE/NAME"
   bool quiet = false;
   bool exit_code = false;

@@ -13,7 +13,11 @@ Result<SchedulerFile> read_scheduler_file(const std::string& path,
   BERTH_TRY(sched::SchedulerConfig config,
             scheduler::read_config(text, path, to_string(gpu_policy)));
   SchedulerFile file;
-  file.options = std::make_shared<const scheduler::SchedulerOptions>(scheduler::options_of(config));
+  scheduler::SchedulerOptions options = scheduler::options_of(config);
+  if (!options.extenders.empty()) {
+    options.poster = scheduler::blocking_poster();
+  }
+  file.options = std::make_shared<const scheduler::SchedulerOptions>(std::move(options));
   for (sched::ConfigRemark& remark : config.remarks) {
     file.notes.push_back({.warning = remark.severity == sched::ConfigRemark::Severity::Warning,
                           .where = std::move(remark.where),

@@ -372,6 +372,9 @@ Finding about_pending(const model::Pod& pod, const cluster::PodWalk& walk, const
   if (nodes.empty()) {
     return {"NO_NODES", "this cluster has no nodes"};
   }
+  if (scheduled->reason == "SchedulerError") {
+    return {"SCHEDULER_ERROR", "the scheduler failed to decide or to bind, and tries again"};
+  }
   // What the pod lacks in an empty cluster is why it never fits; here others may hide that.
   const bool never = alone.alone == report::Alone::Never && !alone.message.empty();
   return about_message(pod, never ? alone.message : scheduled->message, alone.alone, nodes);

@@ -1,0 +1,162 @@
+#include "berth/net/http.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+
+#include <boost/url/encode.hpp>
+#include <boost/url/parse.hpp>
+#include <boost/url/url_view.hpp>
+#include <fmt/format.h>
+
+namespace berth::net {
+namespace {
+
+bool same_name(std::string_view a, std::string_view b) {
+  return std::ranges::equal(
+      a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+}
+
+std::string_view one_line(std::string_view text) {
+  return text.substr(0, text.find_first_of("\r\n"));
+}
+
+std::string header_lines(const HttpHeaders& headers) {
+  std::string out;
+  for (const auto& [name, value] : headers) {
+    if (!same_name(name, "Content-Length") && !same_name(name, "Connection")) {
+      out += fmt::format("{}: {}\r\n", one_line(name), one_line(value));
+    }
+  }
+  return out;
+}
+
+std::string_view phrase(int status) {
+  switch (status) {
+  case 200:
+    return "OK";
+  case 201:
+    return "Created";
+  case 400:
+    return "Bad Request";
+  case 403:
+    return "Forbidden";
+  case 404:
+    return "Not Found";
+  case 405:
+    return "Method Not Allowed";
+  case 408:
+    return "Request Timeout";
+  case 409:
+    return "Conflict";
+  case 413:
+    return "Content Too Large";
+  case 431:
+    return "Request Header Fields Too Large";
+  case 500:
+    return "Internal Server Error";
+  case 503:
+    return "Service Unavailable";
+  case 505:
+    return "HTTP Version Not Supported";
+  default:
+    return "Status";
+  }
+}
+
+} // namespace
+
+std::string_view header_of(const HttpHeaders& headers, std::string_view name) {
+  const auto it = std::ranges::find_if(
+      headers, [&](const auto& header) { return same_name(header.first, name); });
+  return it == headers.end() ? std::string_view() : std::string_view(it->second);
+}
+
+std::string_view HttpRequest::path() const {
+  return std::string_view(target).substr(0, target.find('?'));
+}
+
+std::optional<std::string> HttpRequest::query(std::string_view name) const {
+  const auto parsed = boost::urls::parse_origin_form(target);
+  if (!parsed) {
+    return std::nullopt;
+  }
+  const auto params = parsed->params();
+  const auto it = params.find(name);
+  return it == params.end() ? std::nullopt : std::optional<std::string>((*it).value);
+}
+
+HttpResponse text_response(int status, std::string text) {
+  text += '\n';
+  return {.status = status,
+          .headers = {{"Content-Type", "text/plain; charset=utf-8"}},
+          .body = std::move(text)};
+}
+
+HttpResponse json_response(int status, std::string json) {
+  return {
+      .status = status, .headers = {{"Content-Type", "application/json"}}, .body = std::move(json)};
+}
+
+std::string to_bytes(const HttpRequest& request, std::string_view host) {
+  const bool sends_body = !request.body.empty() || request.method == "POST" ||
+                          request.method == "PUT" || request.method == "PATCH";
+  return fmt::format("{} {} HTTP/1.1\r\nHost: {}\r\n{}{}{}\r\n{}", one_line(request.method),
+                     one_line(request.target), one_line(host), header_lines(request.headers),
+                     sends_body ? fmt::format("Content-Length: {}\r\n", request.body.size()) : "",
+                     request.keep_alive ? "" : "Connection: close\r\n", request.body);
+}
+
+std::string to_bytes(const HttpResponse& response, Body body) {
+  return fmt::format("HTTP/1.1 {} {}\r\n{}Content-Length: {}\r\nConnection: {}\r\n\r\n{}",
+                     response.status, phrase(response.status), header_lines(response.headers),
+                     response.body.size(), response.keep_alive ? "keep-alive" : "close",
+                     body == Body::Send ? std::string_view(response.body) : std::string_view());
+}
+
+Result<HttpUrl> HttpUrl::parse(std::string_view text) {
+  const auto wrong = [&](std::string_view why) {
+    return fail(Code::BadRequest,
+                fmt::format("\"{}\" is no URL to send requests to: {}; try http://host:port/path",
+                            text, why));
+  };
+  const std::string whole = text.find("://") == std::string_view::npos
+                                ? fmt::format("http://{}", text)
+                                : std::string(text);
+  const auto url = boost::urls::parse_uri(whole);
+  if (!url) {
+    return wrong("it does not parse");
+  }
+  if (url->scheme() == "https") {
+    return wrong("TLS is not supported");
+  }
+  if (url->scheme() != "http") {
+    return wrong("its scheme is not http");
+  }
+  if (url->has_userinfo() || url->has_query() || url->has_fragment()) {
+    return wrong("user names, queries and fragments have no meaning here");
+  }
+  HttpUrl out;
+  out.host = url->host_address();
+  if (out.host.empty()) {
+    return wrong("it names no host");
+  }
+  if (const std::string_view port = url->port(); !port.empty()) {
+    const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), out.port);
+    if (error != std::errc() || end != port.data() + port.size() || out.port == 0) {
+      return wrong("its port is not in 1-65535");
+    }
+  }
+  out.path = url->encoded_path();
+  while (out.path.ends_with('/')) {
+    out.path.pop_back();
+  }
+  return out;
+}
+
+std::string HttpUrl::authority() const {
+  return host.find(':') == std::string::npos ? fmt::format("{}:{}", host, port)
+                                             : fmt::format("[{}]:{}", host, port);
+}
+
+} // namespace berth::net

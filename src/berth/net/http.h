@@ -1,0 +1,118 @@
+// HTTP/1.1 as values, and readers that turn bytes into them without touching a socket.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "berth/base/result.h"
+
+namespace berth::net {
+
+/// Names compare without case; a name may come several times.
+using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
+/// Value of the first header of this name; "" if there is none.
+std::string_view header_of(const HttpHeaders& headers, std::string_view name);
+
+struct HttpRequest {
+  std::string method = "GET";
+  std::string target = "/"; ///< path and query as sent
+  HttpHeaders headers;
+  std::string body;
+  bool keep_alive = true;
+
+  /// The target without its query.
+  std::string_view path() const;
+  /// Value of a query parameter, percent-decoded; none if it is absent.
+  std::optional<std::string> query(std::string_view name) const;
+};
+
+struct HttpResponse {
+  int status = 200;
+  HttpHeaders headers;
+  std::string body;
+  bool keep_alive = true;
+};
+
+/// One line of plain text, ended.
+HttpResponse text_response(int status, std::string text);
+HttpResponse json_response(int status, std::string json);
+
+/// Both are exceeded by an error, never by memory.
+struct HttpLimits {
+  std::size_t header_bytes = std::size_t{64} * 1024;
+  std::size_t body_bytes = std::size_t{3} * 1024 * 1024;
+};
+
+/// Text to send. Content-Length and Connection are added; header names and values must not hold
+/// line breaks (they are cut there).
+std::string to_bytes(const HttpRequest& request, std::string_view host);
+/// `head`: the answer to a HEAD request has no body.
+enum class Body { Send, Omit };
+std::string to_bytes(const HttpResponse& response, Body body = Body::Send);
+
+/// Turns the bytes of one connection into requests, one after the other.
+class RequestReader {
+ public:
+  explicit RequestReader(HttpLimits limits);
+  ~RequestReader();
+
+  /// Error: what came is no request; its `status` is the answer: 400, 413, 431 or 505. The reader
+  /// is of no use afterwards.
+  struct Refusal {
+    int status = 400;
+    std::string message;
+  };
+  tl::expected<void, Refusal> feed(std::string_view bytes);
+  /// The next whole request, if one is in.
+  std::optional<HttpRequest> take();
+  /// Once a request: it waits for "100 Continue" before it sends its body.
+  bool wants_continue();
+  /// Has a request begun that is not whole yet?
+  bool in_request() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Turns the bytes of one answer into a response.
+class ResponseReader {
+ public:
+  enum class To { Get, Head };
+  ResponseReader(HttpLimits limits, To request);
+  ~ResponseReader();
+
+  /// Error Unavailable: no HTTP, or beyond the limits.
+  Result<void> feed(std::string_view bytes);
+  /// The other side has closed: ends a body that has no length.
+  Result<void> end();
+  bool done() const;
+  /// Has a byte of the answer come?
+  bool begun() const;
+  /// Precondition: done.
+  HttpResponse take();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Where to send requests: "http://host:port/prefix", or "host:port".
+struct HttpUrl {
+  std::string host;
+  std::uint16_t port = 80;
+  std::string path; ///< "" or "/prefix", without a slash at its end
+
+  /// Error BadRequest says what is wrong. https is refused: TLS is not spoken here.
+  static Result<HttpUrl> parse(std::string_view text);
+  /// For the Host header: host:port, an IPv6 address in brackets.
+  std::string authority() const;
+};
+
+} // namespace berth::net

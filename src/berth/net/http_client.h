@@ -1,0 +1,56 @@
+// An HTTP/1.1 client on an AsioLoop: one answer to one request, within a time, connections kept for
+// the next request to the same place. No TLS.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "berth/base/time.h"
+#include "berth/net/asio_loop.h"
+#include "berth/net/http.h"
+
+namespace berth::net {
+
+struct HttpClientOptions {
+  Duration timeout = Duration::seconds(30); ///< of a whole call, connecting included
+  HttpLimits limits{.header_bytes = std::size_t{64} * 1024,
+                    .body_bytes = std::size_t{64} * 1024 * 1024};
+  std::size_t idle_connections = 4;              ///< kept for each place
+  Duration idle_timeout = Duration::seconds(30); ///< a kept connection is closed after it
+};
+
+/// Must be destroyed before the loop; calls under way are then given up in silence.
+class HttpClient {
+ public:
+  HttpClient(AsioLoop& loop, HttpClientOptions options = {});
+  ~HttpClient();
+  HttpClient(const HttpClient&) = delete;
+  HttpClient& operator=(const HttpClient&) = delete;
+
+  /// `request.target` is appended to the URL's path. `done` runs once, as a later task: with the
+  /// response, whatever its status, or Unavailable (no connection, no HTTP, too large) or Timeout.
+  /// `timeout` overrides the options'. A request is sent again only if a kept connection turns out
+  /// to have been closed before any byte of an answer, as Go's client does.
+  void send(const HttpUrl& to, HttpRequest request, std::function<void(Result<HttpResponse>)> done,
+            std::optional<Duration> timeout = {});
+
+ private:
+  struct State;
+  class Call;
+  std::shared_ptr<State> state_;
+};
+
+/// The same for who has no real-time loop to wait on, e.g. a simulation: blocks the thread.
+class BlockingHttpClient {
+ public:
+  explicit BlockingHttpClient(HttpClientOptions options = {}) : client_(loop_, options) {}
+
+  Result<HttpResponse> send(const HttpUrl& to, HttpRequest request,
+                            std::optional<Duration> timeout = {});
+
+ private:
+  AsioLoop loop_;
+  HttpClient client_;
+};
+
+} // namespace berth::net
