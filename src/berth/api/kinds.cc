@@ -26,6 +26,7 @@ constexpr std::array kKnown = {
     KindInfo{"coordination.k8s.io", "v1", "Lease", "leases", Scope::Namespaced},
     KindInfo{"scheduling.x-k8s.io", "v1alpha1", "ElasticQuota", "elasticquotas", Scope::Namespaced},
     KindInfo{"scheduling.x-k8s.io", "v1alpha1", "PodGroup", "podgroups", Scope::Namespaced},
+    KindInfo{"", "v1", "Service", "services", Scope::Namespaced},
     KindInfo{"batch", "v1", "Job", "jobs", Scope::Namespaced},
     KindInfo{"", "v1", "Pod", "pods", Scope::Namespaced},
     KindInfo{"", "v1", "Event", "events", Scope::Namespaced},
