@@ -82,7 +82,7 @@ TEST_F(ExtenderRun, WhoeverCannotBeReachedIsNamed) {
     const test::FakeExtender gone(&likes_the_third);
     url = gone.url();
   }
-  const auto strict = berth_run(words(config(url, kFilterAndScore), {"--until", "20s"}));
+  const auto strict = berth_run(words(config(url, kFilterAndScore), {}));
   EXPECT_EQ(strict.code, 1);
   EXPECT_THAT(strict.out, HasSubstr("Post \"" + url + "/filter\": "));
   EXPECT_THAT(strict.out, HasSubstr("SCHEDULER_ERROR"));

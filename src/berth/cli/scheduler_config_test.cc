@@ -142,17 +142,12 @@ TEST_F(SchedulerConfigFlag, TheReportSaysWhoseRulesAProfileFollows) {
 }
 
 TEST_F(SchedulerConfigFlag, SaysOnceWhatHasNoEffect) {
-  const std::string file =
-      config("leaderElection: {leaderElect: true}\nparallelism: 4\n"
-             "extenders: [{urlPrefix: \"http://x.example\", filterVerb: f}]\n");
+  const std::string file = config("leaderElection: {leaderElect: true}\nparallelism: 4\n");
   const Outcome o = berth_run({"-f", pods("p", 1, ""), "--scheduler-config", file, "-q"});
   EXPECT_EQ(o.code, 0);
   EXPECT_THAT(o.err, HasSubstr("note: " + file +
                                ":4:14: parallelism: read, and without effect: one scheduler runs, "
                                "in this process: parallelism, leaderElection\n"));
-  EXPECT_THAT(o.err, HasSubstr("warning: " + file +
-                               ":5:12: extenders: extenders are not called yet, pods are scheduled "
-                               "without asking them: http://x.example\n"));
 }
 
 TEST_F(SchedulerConfigFlag, ABadFileStopsTheRun) {

@@ -88,6 +88,8 @@ class Scheduler::Process : public std::enable_shared_from_this<Scheduler::Proces
   void ask_extenders(const std::shared_ptr<Attempt>& attempt);
   void resume(const std::shared_ptr<Attempt>& attempt);
   bool is_extended(const sched::PodInfo& pod) const;
+  /// Does whatever is in backoff come from extenders that failed again and again?
+  bool only_vain_retries() const;
   void decide_group(sched::QueuedPod first);
   void keep(const sched::QueuedPod& queued, const sched::Decision& decision);
   /// `since`: when the attempt began.

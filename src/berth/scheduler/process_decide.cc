@@ -20,8 +20,8 @@ bool Scheduler::Process::synced() const {
 }
 
 bool Scheduler::Process::idle() const {
-  return synced() && !queue_.can_pop() && queue_.depth().backoff == 0 && waiting_.size() == 0 &&
-         binding_ == 0 && !step_posted_ && !asking_;
+  return synced() && !queue_.can_pop() && (queue_.depth().backoff == 0 || only_vain_retries()) &&
+         waiting_.size() == 0 && binding_ == 0 && !step_posted_ && !asking_;
 }
 
 /// Decides soon, in a task of its own, so that all that is known by then counts.

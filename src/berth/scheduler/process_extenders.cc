@@ -13,6 +13,21 @@ bool Scheduler::Process::is_extended(const sched::PodInfo& pod) const {
   });
 }
 
+bool Scheduler::Process::only_vain_retries() const {
+  constexpr int kVain = 4; // failures in a row after which nobody should wait for the next
+  if (extenders_.empty()) {
+    return false;
+  }
+  bool vain = true;
+  queue_.for_each_waiting([&](const sched::QueuedPod& pod) {
+    const auto place = queue_.where(pod.pod->uid);
+    const bool retries =
+        place == sched::Queue::Place::Backoff || place == sched::Queue::Place::ErrorBackoff;
+    vain = vain && (!retries || (pod.consecutive_errors >= kVain && is_extended(*pod.pod)));
+  });
+  return vain;
+}
+
 void Scheduler::Process::ask_extenders(const std::shared_ptr<Attempt>& attempt) {
   asking_ = true;
   const ExtenderObjects objects{

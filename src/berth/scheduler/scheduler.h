@@ -58,7 +58,8 @@ class Scheduler {
   Scheduler& operator=(const Scheduler&) = delete;
 
   /// Nothing to decide, nothing in flight: every pod is placed, or was tried since the last change
-  /// that could help it. Pods in backoff count as work.
+  /// that could help it. Pods in backoff count as work, unless an extender has failed them four
+  /// times in a row.
   bool idle() const;
   bool synced() const;
   SchedulerStats stats() const;
