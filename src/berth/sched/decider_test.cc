@@ -364,6 +364,23 @@ TEST(Decider, CountsAcrossNodesWithoutLookingAtThemAgain) {
   EXPECT_GT(twins.decider().quick_decisions(), 20U);
 }
 
+TEST(Decider, TellsARackThatIsDislikedFromNoRack) {
+  Twins twins;
+  for (int i = 0; i < 60; ++i) {
+    auto builder = node(fmt::format("n{}", i)).cpu(fmt::to_string(8 + i % 3));
+    if (i % 4 != 0) {
+      builder.label("rack", fmt::format("r{}", i));
+    }
+    twins.both([&](SchedulingWorld& world) { world.with(builder); });
+  }
+  for (int i = 0; i < 80; ++i) {
+    twins.decide(test::with_spec(pod(fmt::format("p{}", i)).cpu("1"), "affinity",
+                                 R"({"podAntiAffinity": {
+        "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "podAffinityTerm":
+          {"topologyKey": "rack", "labelSelector": {}}}]}})"));
+  }
+}
+
 TEST(Decider, PreemptorsOfOneKindAgreeWhileTheirVictimsLeaveOrStay) {
   Twins twins;
   for (int i = 0; i < 15; ++i) {

@@ -45,7 +45,8 @@ enum class Role {
 constexpr std::size_t kFewDomains = 32;
 /// With more cells than this, keeping them costs more than looking at every node.
 constexpr std::size_t kMostDomains = 1024;
-constexpr std::uint64_t kNoDomain = UINT64_MAX;
+/// No sum of weights comes near it, other than UINT64_MAX, which is -1.
+constexpr std::uint64_t kNoDomain = std::uint64_t{1} << 63;
 
 /// Of one role and topology key, all terms together.
 struct Tally {
