@@ -159,7 +159,8 @@ Result<std::map<std::string, boost::json::value>> read_args(const std::vector<Pl
   return out;
 }
 
-/// What plugins extend: kube-scheduler's own as it says, others as their points tell.
+/// What plugins extend: kube-scheduler's own as it says, others as their points tell. One that
+/// needs args and has none may be named anywhere; whoever makes it says what it lacks.
 Result<std::map<std::string, ConfigPointSet, std::less<>>>
 extension_points(const ConfigContext& context, KubernetesVersion version,
                  const std::map<std::string, boost::json::value>& args) {
@@ -168,11 +169,13 @@ extension_points(const ConfigContext& context, KubernetesVersion version,
     ConfigPointSet points = stock_points(name);
     if (points.empty()) {
       const auto known = args.find(name);
-      const boost::json::value none;
-      BERTH_TRY(const auto plugin,
-                (*context.registry.find(name))(
-                    {.args = known == args.end() ? none : known->second, .version = version}));
-      points = config_points_of(plugin->points());
+      const bool has_args = known != args.end();
+      const auto plugin = (*context.registry.find(name))(
+          {.args = has_args ? known->second : boost::json::value(), .version = version});
+      if (!plugin && has_args) {
+        return tl::unexpected(plugin.error());
+      }
+      points = config_points_of(plugin ? (*plugin)->points() : kEveryPoint);
     }
     out.emplace(name, points);
   }

@@ -162,6 +162,10 @@ TEST(PluginPoints, EveryPluginHereExtendsWhatItTakesPartIn) {
   const Registry registry = builtin_plugins();
   for (const std::string& name : registry.names()) {
     const auto plugin = (*registry.find(name))({});
+    if (name == "FGD" || name == "BidPrice") {
+      EXPECT_FALSE(plugin) << "needs a target";
+      continue;
+    }
     ASSERT_TRUE(plugin);
     const ConfigPointSet stock = stock_points(name);
     if (!stock.empty()) {

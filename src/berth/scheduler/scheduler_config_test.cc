@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iterator>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -40,6 +41,32 @@ TEST(SchedulerConfigFile, AnEmptyOneIsBerthsProfileForOneName) {
   EXPECT_EQ(find(profile, "Gang")->points & static_cast<sched::Points>(sched::Point::QueueSort),
             static_cast<sched::Points>(sched::Point::QueueSort));
   EXPECT_EQ(find(profile, "GpuTopology")->args.at("policy"), "spread");
+}
+
+TEST(SchedulerConfigFile, PackingPoliciesByEitherName) {
+  const auto read = [](std::string_view name, std::string_view args) {
+    return read_config(
+        fmt::format("{}profiles:\n- plugins:\n    score: {{disabled: [{{name: '*'}}], enabled: "
+                    "[{{name: {}, weight: 1000}}]}}\n{}",
+                    kHead, name, args),
+        "sched.yaml");
+  };
+  const auto best_fit = read("BestFitScore", "");
+  ASSERT_TRUE(best_fit) << to_string(best_fit.error());
+  EXPECT_EQ(find(best_fit->profiles[0], "BestFit")->weight, 1000);
+  const auto fgd = read("FGDScore", "  pluginConfig:\n  - name: FGDScore\n    args:\n      "
+                                    "targetWorkload: {typical: [{cpu: 8, gpuMilli: 500, gpus: 1, "
+                                    "count: 3}]}\n");
+  ASSERT_TRUE(fgd) << to_string(fgd.error());
+  EXPECT_NE(find(fgd->profiles[0], "FGD"), nullptr);
+  const auto aimless = read("FGD", "");
+  ASSERT_FALSE(aimless);
+  EXPECT_THAT(to_string(aimless.error()), HasSubstr("targetWorkload"));
+  const auto wrong =
+      read("BidPrice", "  pluginConfig:\n  - name: BidPrice\n    args:\n      "
+                       "targetWorkload: {typical: [{cpu: 8, gpus: 99, count: 3}]}\n");
+  ASSERT_FALSE(wrong);
+  EXPECT_THAT(to_string(wrong.error()), HasSubstr("gpus"));
 }
 
 TEST(SchedulerConfigFile, CoschedulingIsGang) {

@@ -108,7 +108,7 @@ Result<Inputs> read_inputs(const OpenbOptions& options) {
   BERTH_TRY(inputs.nodes, read_nodes(options.dir / "openb_node_list_gpu_node.csv"));
   BERTH_TRY(inputs.recorded, read_recorded(options.dir / "golden.csv"));
   std::erase_if(inputs.recorded, [&](const Recorded& recorded) {
-    return !wanted(options.workloads, recorded.workload);
+    return !wanted(options.workloads, recorded.workload) || !wanted(options.seeds, recorded.seed);
   });
   for (const Recorded& recorded : inputs.recorded) {
     if (inputs.workloads.contains(recorded.workload)) {

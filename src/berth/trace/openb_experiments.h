@@ -23,6 +23,7 @@ struct OpenbOptions {
   std::filesystem::path dir;          ///< golden.csv, orders/, the node and pod tables
   std::vector<std::string> workloads; ///< empty: all that golden.csv has
   std::vector<std::string> policies;  ///< plugins; empty: all recorded ones
+  std::vector<std::string> seeds;     ///< empty: all that golden.csv has
   int threads = 1;
 };
 

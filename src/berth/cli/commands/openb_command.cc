@@ -43,6 +43,7 @@ int golden_openb(const Invocation& invocation) {
   trace::OpenbOptions options{.dir = values.arguments[0],
                               .workloads = values.all("--workload"),
                               .policies = values.all("--policy"),
+                              .seeds = values.all("--seed"),
                               .threads = static_cast<int>(std::thread::hardware_concurrency())};
   std::ostream& out = *invocation.terminal.out.to;
   const bool scores = values.has("--scores");
@@ -73,7 +74,7 @@ Command golden_openb_command_table() {
   return {
       .name = "golden-openb",
       .summary = "replay the published GPU packing experiments on the openb traces",
-      .synopsis = {"DIR [--workload NAME]... [--policy NAME]... [--scores]"},
+      .synopsis = {"DIR [--workload NAME]... [--policy NAME]... [--seed NUMBER]... [--scores]"},
       .description =
           {"Pods of a trace arrive one by one on 1,213 GPU nodes until 130 % of the GPUs have "
            "been asked for; each is placed by one scoring policy or turned away. Every series "
@@ -96,6 +97,10 @@ Command golden_openb_command_table() {
                  .times = Flag::Times::Many,
                  .choices = policies(),
                  .offers = Offers::Choices},
+                {.name = "--seed",
+                 .value = "NUMBER",
+                 .help = "only this arrival order",
+                 .times = Flag::Times::Many},
                 {.name = "--scores", .help = "print how many GPUs each policy leaves idle"}},
       .examples = {{"every recorded series", "golden-openb openb/"},
                    {"what two policies leave idle",
