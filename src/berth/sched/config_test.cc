@@ -256,7 +256,7 @@ extenders:
   EXPECT_THAT(
       remarks(made),
       ElementsAre(
-          "warning: sched.yaml:20:3: extenders[1]: TLS is not supported here, so no call to this "
+          "warning: sched.yaml:16:3: extenders[1]: TLS is not supported here, so no call to this "
           "extender can succeed: https://other.example",
           "warning: sched.yaml:7:24: profiles[0].plugins.multiPoint.enabled[0].name: plugin "
           "NodeDeclaredFeatures is not here yet: what it would keep out or prefer is not looked at",
@@ -345,7 +345,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"UnknownPlugin",
             "profiles:\n- plugins: {score: {enabled: [{name: NodeResourceFit}]}}\n",
             "4:38: profiles[0].plugins.score.enabled[0].name: unknown plugin \"NodeResourceFit\"; "
-            "did you mean \"NodeResourcesFit\"? known are CapacityScheduling, Coscheduling, "},
+            "did you mean \"NodeResourcesFit\"? known are BestFit, BidPrice, "},
         Bad{"RemovedPlugin",
             "profiles:\n- plugins: {score: {enabled: [{name: NodeResourcesMostAllocated}]}}\n",
             "4:38: profiles[0].plugins.score.enabled[0].name: unknown plugin "

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <ostream>
+#include <system_error>
 #include <thread>
 
 #include <fmt/format.h>
@@ -137,17 +138,24 @@ Result<ArrivalResult> replay(const Inputs& inputs, const std::string& name, cons
                       workload.target);
 }
 
-/// Runs task(0) ... task(count - 1), several at a time.
+/// Runs task(0) ... task(count - 1), several at a time; one after the other where threads are
+/// refused.
 void in_parallel(int threads, std::size_t count, const std::function<void(std::size_t)>& task) {
   std::atomic<std::size_t> next = 0;
-  std::vector<std::jthread> workers;
-  for (int i = 0; i < std::max(1, threads); ++i) {
-    workers.emplace_back([&] {
-      for (std::size_t at = next++; at < count; at = next++) {
-        task(at);
-      }
-    });
+  const auto work = [&] {
+    for (std::size_t at = next++; at < count; at = next++) {
+      task(at);
+    }
+  };
+  std::vector<std::jthread> helpers;
+  try {
+    for (int i = 1; i < threads; ++i) {
+      helpers.emplace_back(work);
+    }
+  } catch (const std::system_error&) {
+    // The system is out of threads for now; those that started and this one do it.
   }
+  work();
 }
 
 /// "" if the run agrees with the recording.
