@@ -1,5 +1,6 @@
 // A KubeSchedulerConfiguration file for Berth's scheduler: every profile starts from the default
-// plugins of its Kubernetes version, with Gang (which files may call Coscheduling), GpuTopology and GpuShare.
+// plugins of its Kubernetes version, with Gang (which files may call Coscheduling), GpuTopology and
+// GpuShare.
 #pragma once
 
 #include <string_view>
