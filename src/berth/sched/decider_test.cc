@@ -280,8 +280,8 @@ class DeciderHistory : public testing::TestWithParam<std::uint64_t> {
   void decide(const test::PodBuilder& builder) {
     const Decision decision = twins.decide(builder);
     if (decision.placed()) {
-      const auto& meta = builder.build()->meta;
-      placed.emplace(meta.ns + "/" + meta.name, std::pair(builder, decision.node_name));
+      const auto object = builder.build();
+      placed.emplace(object->key().to_string(), std::pair(builder, decision.node_name));
     }
     // Victims leave now or never; the nomination ends with a later attempt of the preemptor.
     for (const PodPtr& victim : decision.victims) {
