@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "berth/api/strict.h"
 #include "berth/sched/part_prices.h"
 #include "berth/sched/plugins/gpu_policy.h"
 #include "berth/sched/plugins/gpu_share.h"
@@ -180,8 +179,7 @@ class BidPriceRun final : public Run {
 
 class BidPrice final : public Plugin {
  public:
-  explicit BidPrice(BidPriceArgs args)
-      : prices_(std::make_shared<Prices>(std::move(args.target))) {}
+  explicit BidPrice(TargetWorkload target) : prices_(std::make_shared<Prices>(std::move(target))) {}
 
   std::string_view name() const override { return kBidPrice; }
   Points points() const override { return Point::Score | Point::Reserve; }
@@ -196,24 +194,8 @@ class BidPrice final : public Plugin {
 
 } // namespace
 
-void decode(const api::Field& in, BidPriceArgs& out) {
-  api::refuse_unknown(in, {"targetWorkload"});
-  bool has_target = false;
-  in.within("targetWorkload", [&](const api::Field& field) {
-    has_target = true;
-    decode(field, out.target);
-  });
-  if (!has_target) {
-    api::require(in, "targetWorkload", "the pods to leave room for");
-  }
-}
-
-Result<BidPriceArgs> parse_bid_price_args(const boost::json::value& args) {
-  return api::decode_document<BidPriceArgs>(args);
-}
-
-std::unique_ptr<Plugin> make_bid_price(BidPriceArgs args) {
-  return std::make_unique<BidPrice>(std::move(args));
+std::unique_ptr<Plugin> make_bid_price(TargetWorkload target) {
+  return std::make_unique<BidPrice>(std::move(target));
 }
 
 } // namespace berth::sched

@@ -17,8 +17,6 @@
 #include <memory>
 #include <string_view>
 
-#include <boost/json/value.hpp>
-
 #include "berth/sched/fragmentation.h"
 #include "berth/sched/plugin.h"
 
@@ -26,12 +24,7 @@ namespace berth::sched {
 
 inline constexpr std::string_view kBidPrice = "BidPrice";
 
-struct BidPriceArgs {
-  TargetWorkload target;
-};
-/// {"targetWorkload": see target_workload.h}, required. Errors name the field.
-Result<BidPriceArgs> parse_bid_price_args(const boost::json::value& args);
-
-std::unique_ptr<Plugin> make_bid_price(BidPriceArgs args);
+/// Args: parse_target_args (target_workload.h).
+std::unique_ptr<Plugin> make_bid_price(TargetWorkload target);
 
 } // namespace berth::sched

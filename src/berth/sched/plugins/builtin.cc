@@ -32,6 +32,7 @@
 #include "berth/sched/plugins/scheduling_gates.h"
 #include "berth/sched/plugins/taint_toleration.h"
 #include "berth/sched/plugins/target_load_packing.h"
+#include "berth/sched/plugins/target_workload.h"
 #include "berth/sched/plugins/volume_binding.h"
 #include "berth/sched/plugins/volume_restrictions.h"
 #include "berth/sched/plugins/volume_zone.h"
@@ -111,8 +112,8 @@ Registry builtin_plugins() {
   add(kDotProduct, plain(&make_dot_product));
   add(kGpuPacking, plain(&make_gpu_packing));
   add(kGpuClustering, plain(&make_gpu_clustering));
-  add(kBidPrice, with_args(&parse_bid_price_args, &make_bid_price));
-  add(kFgd, with_args(&parse_fgd_args, &make_fgd));
+  add(kBidPrice, with_args(&parse_target_args, &make_bid_price));
+  add(kFgd, with_args(&parse_target_args, &make_fgd));
   add(kDefaultPreemption, with_args(&parse_default_preemption_args, &make_default_preemption));
   add(kBalancedAllocation, &balanced_allocation);
   add(kImageLocality, plain(&make_image_locality));

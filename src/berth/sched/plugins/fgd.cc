@@ -3,7 +3,6 @@
 #include <cmath>
 #include <optional>
 
-#include "berth/api/strict.h"
 #include "berth/sched/plugins/gpu_policy.h"
 #include "berth/sched/plugins/gpu_share.h"
 #include "berth/sched/plugins/target_workload.h"
@@ -116,7 +115,8 @@ class FgdRun final : public Run {
 
 class Fgd final : public Plugin {
  public:
-  explicit Fgd(FgdArgs args) : meters_(std::make_shared<FragmentMeters>(std::move(args.target))) {}
+  explicit Fgd(TargetWorkload target)
+      : meters_(std::make_shared<FragmentMeters>(std::move(target))) {}
 
   std::string_view name() const override { return kFgd; }
   Points points() const override { return Point::Score | Point::Reserve; }
@@ -131,24 +131,8 @@ class Fgd final : public Plugin {
 
 } // namespace
 
-void decode(const api::Field& in, FgdArgs& out) {
-  api::refuse_unknown(in, {"targetWorkload", "dimExtMethod", "normMethod"});
-  bool has_target = false;
-  in.within("targetWorkload", [&](const api::Field& field) {
-    has_target = true;
-    decode(field, out.target);
-  });
-  if (!has_target) {
-    api::require(in, "targetWorkload", "the pods to leave room for");
-  }
-}
-
-Result<FgdArgs> parse_fgd_args(const boost::json::value& args) {
-  return api::decode_document<FgdArgs>(args);
-}
-
-std::unique_ptr<Plugin> make_fgd(FgdArgs args) {
-  return std::make_unique<Fgd>(std::move(args));
+std::unique_ptr<Plugin> make_fgd(TargetWorkload target) {
+  return std::make_unique<Fgd>(std::move(target));
 }
 
 } // namespace berth::sched

@@ -7,8 +7,6 @@
 #include <memory>
 #include <string_view>
 
-#include <boost/json/value.hpp>
-
 #include "berth/sched/fragmentation.h"
 #include "berth/sched/plugin.h"
 
@@ -16,12 +14,7 @@ namespace berth::sched {
 
 inline constexpr std::string_view kFgd = "FGD";
 
-struct FgdArgs {
-  TargetWorkload target;
-};
-/// {"targetWorkload": see target_workload.h}, required. Errors name the field.
-Result<FgdArgs> parse_fgd_args(const boost::json::value& args);
-
-std::unique_ptr<Plugin> make_fgd(FgdArgs args);
+/// Args: parse_target_args (target_workload.h).
+std::unique_ptr<Plugin> make_fgd(TargetWorkload target);
 
 } // namespace berth::sched

@@ -57,6 +57,31 @@ void decode(const api::Field& in, TargetWorkload& out) {
   });
 }
 
+namespace {
+
+struct TargetArgs {
+  TargetWorkload target;
+};
+
+void decode(const api::Field& in, TargetArgs& out) {
+  api::refuse_unknown(in, {"targetWorkload", "dimExtMethod", "normMethod"});
+  bool has_target = false;
+  in.within("targetWorkload", [&](const api::Field& field) {
+    has_target = true;
+    decode(field, out.target);
+  });
+  if (!has_target) {
+    api::require(in, "targetWorkload", "the pods to leave room for");
+  }
+}
+
+} // namespace
+
+Result<TargetWorkload> parse_target_args(const boost::json::value& args) {
+  BERTH_TRY(TargetArgs read, api::decode_document<TargetArgs>(args));
+  return std::move(read.target);
+}
+
 boost::json::value to_document(const TargetWorkload& target) {
   boost::json::array typical;
   for (const auto& [demand, count] : target.pods) {

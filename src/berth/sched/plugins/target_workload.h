@@ -19,6 +19,9 @@ namespace berth::sched {
 /// "count": 600}, ...]}: at least one kind. "pods", which may be absent, counts those too rare to
 /// be listed as well.
 void decode(const api::Field& in, TargetWorkload& out);
+/// What such a plugin is configured with: {"targetWorkload": ...}, required; Alibaba's
+/// "dimExtMethod" and "normMethod" are allowed and make no difference. Errors name the field.
+Result<TargetWorkload> parse_target_args(const boost::json::value& args);
 /// The same as a document, e.g. for a configuration file.
 boost::json::value to_document(const TargetWorkload& target);
 
