@@ -35,17 +35,6 @@ std::vector<HostPort> host_ports_of(const model::PodSpec& spec) {
   return ports;
 }
 
-std::shared_ptr<const PodShare> share_of(const model::Pod& pod,
-                                         const model::ResourceList& requests) {
-  auto share = model::gpu_share_of(pod, requests);
-  if (share && share->gpus == 0) {
-    return nullptr;
-  }
-  return std::make_shared<PodShare>(
-      share ? PodShare{.wish = *std::move(share), .fault = {}}
-            : PodShare{.wish = {}, .fault = std::move(share.error().message)});
-}
-
 hardware::GpuMask mask_of(const std::vector<int>& indices) {
   hardware::GpuMask mask = 0;
   for (const int index : indices) {
@@ -86,9 +75,13 @@ PodPtr ClusterState::describe(std::shared_ptr<const model::Pod> pod) {
     info->nonzero_memory = it->second.value();
   }
   info->gpus = info->request(kGpu);
-  info->share = share_of(*pod, requests);
+  if (auto share = model::gpu_share_of(*pod, requests); !share) {
+    info->share_fault = std::move(share.error().message);
+  } else if (share->gpus > 0) {
+    info->share = std::make_shared<const model::GpuShare>(*std::move(share));
+  }
   info->bound_gpus = info->share != nullptr
-                         ? mask_of(info->share->wish.indices)
+                         ? mask_of(info->share->indices)
                          : gpu_annotation(pod->meta.annotations, model::kGpuIndicesAnnotation);
   info->host_ports = host_ports_of(spec);
   for (const auto* containers : {&spec.init_containers, &spec.containers}) {

@@ -47,10 +47,7 @@ void ClusterState::count_supply(const GpuParts& parts, std::int64_t sign) {
 }
 
 void ClusterState::take_parts(NodeInfo& node, PlacedPod& placed) {
-  const model::GpuShare& share = placed.pod->share->wish;
-  if (share.gpus == 0) {
-    return; // cannot be read: holds nothing
-  }
+  const model::GpuShare& share = *placed.pod->share;
   placed.parts_known = std::popcount(placed.gpus) == share.gpus &&
                        (placed.gpus & ~(node.parts.all & ~node.gpus.held)) == 0 &&
                        have_room(node, share, placed.gpus);
@@ -62,10 +59,7 @@ void ClusterState::take_parts(NodeInfo& node, PlacedPod& placed) {
 }
 
 void ClusterState::give_back_parts(NodeInfo& node, PlacedPod& placed) {
-  const model::GpuShare& share = placed.pod->share->wish;
-  if (share.gpus == 0) {
-    return;
-  }
+  const model::GpuShare& share = *placed.pod->share;
   if (placed.parts_known) {
     count_parts(node, share, placed.gpus, -1);
   } else {

@@ -52,7 +52,7 @@ void presume(GpuRoom& room, const ClusterState& state, const NodeInfo& node,
     if (placed.pod->share == nullptr || placed.parts_known || placed.pod->uid == except_uid) {
       continue;
     }
-    const model::GpuShare& wish = placed.pod->share->wish;
+    const model::GpuShare& wish = *placed.pod->share;
     const hardware::GpuMask open = gpus_with_room(room, node.parts, wish);
     if (std::popcount(open) >= wish.gpus) {
       take(room, node.parts, wish, choose_parts(room, wish, open));

@@ -24,24 +24,17 @@ struct HostPort {
   auto operator<=>(const HostPort&) const = default;
 };
 
-/// Parts of GPUs that a pod asks for.
-struct PodShare {
-  model::GpuShare wish;
-  std::string fault; ///< why the wish cannot be read; then `wish` is empty
-
-  bool operator==(const PodShare&) const = default;
-};
-
 struct PodInfo {
   std::shared_ptr<const model::Pod> pod;
   std::string uid; ///< metadata.uid; "ns/name" where the object has none
   std::int64_t priority = 0;
   /// Effective request, only amounts > 0, by id (spec 3.3).
   std::vector<std::pair<ResourceId, std::int64_t>> requests;
-  std::int64_t nonzero_cpu = 0;          ///< milli, with the scoring defaults
-  std::int64_t nonzero_memory = 0;       ///< bytes, with the scoring defaults
-  std::int64_t gpus = 0;                 ///< nvidia.com/gpu
-  std::shared_ptr<const PodShare> share; ///< null: no parts of GPUs
+  std::int64_t nonzero_cpu = 0;                 ///< milli, with the scoring defaults
+  std::int64_t nonzero_memory = 0;              ///< bytes, with the scoring defaults
+  std::int64_t gpus = 0;                        ///< nvidia.com/gpu
+  std::shared_ptr<const model::GpuShare> share; ///< null: no parts of GPUs, or they cannot be read
+  std::string share_fault;                      ///< why they cannot be read; else ""
   hardware::GpuMask bound_gpus = 0;  ///< annotation berth.dev/gpu-indices, or gpu-index of parts
   std::vector<HostPort> host_ports;  ///< sorted
   std::vector<std::string> images;   ///< normalised; init and regular containers, image volumes

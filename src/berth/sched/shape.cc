@@ -78,13 +78,12 @@ bool same_terms(const model::PodSpec& a, const model::PodSpec& b) {
 /// Where the pod holds its parts is not part of its shape.
 bool same_share(const PodInfo& a, const PodInfo& b) {
   if (a.share == nullptr || b.share == nullptr) {
-    return a.share == b.share;
+    return a.share == b.share && a.share_fault == b.share_fault;
   }
-  const model::GpuShare& x = a.share->wish;
-  const model::GpuShare& y = b.share->wish;
+  const model::GpuShare& x = *a.share;
+  const model::GpuShare& y = *b.share;
   return x.gpus == y.gpus && x.milli == y.milli && x.memory == y.memory &&
-         x.memory_units == y.memory_units && x.models == y.models &&
-         a.share->fault == b.share->fault;
+         x.memory_units == y.memory_units && x.models == y.models;
 }
 
 /// What single containers may hold matters to NUMA zones, and limits to expected load.
@@ -143,9 +142,9 @@ std::size_t shape_hash(const PodInfo& pod) {
     hash.add(image);
   }
   if (pod.share != nullptr) {
-    hash.add(pod.share->wish.gpus);
-    hash.add(pod.share->wish.milli);
-    hash.add(pod.share->wish.memory);
+    hash.add(pod.share->gpus);
+    hash.add(pod.share->milli);
+    hash.add(pod.share->memory);
   }
   hash.add(spec.tolerations.size());
   if (spec.node_affinity && spec.node_affinity->required) {

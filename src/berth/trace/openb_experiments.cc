@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <ostream>
 #include <system_error>
 #include <thread>
@@ -17,6 +19,7 @@ namespace {
 
 constexpr double kTolerance = 0.01; // percentage points
 constexpr std::size_t kAllAskedFor = 100;
+constexpr std::size_t kMostPercent = 130; // of the curves
 
 /// golden.csv's names of policies -> plugins.
 const std::map<std::string, std::string, std::less<>>& recorded_policies() {
@@ -50,16 +53,51 @@ struct Recorded {
   std::vector<Point> points;
 };
 
+template <class T> std::optional<T> number(std::string_view text) {
+  T value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(value)
+                                                                  : std::nullopt;
+}
+
 /// "alloc_90", "frag_of_total_90".
 std::optional<Recorded::Point> curve_column(std::string_view name) {
   for (const auto& [prefix, fragment] :
        {std::pair<std::string_view, bool>("alloc_", false), {"frag_of_total_", true}}) {
-    if (name.starts_with(prefix)) {
-      return Recorded::Point{.fragment = fragment,
-                             .percent = std::stoul(std::string(name.substr(prefix.size())))};
+    const auto percent =
+        name.starts_with(prefix) ? number<std::size_t>(name.substr(prefix.size())) : std::nullopt;
+    if (percent && *percent <= kMostPercent) {
+      return Recorded::Point{.fragment = fragment, .percent = *percent};
     }
   }
   return std::nullopt;
+}
+
+/// None: some number is none, or the policy is unknown.
+std::optional<Recorded> read_row(const Table& table, const std::vector<std::string>& row) {
+  const auto cell = [&](std::string_view column) { return row[table.column(column)]; };
+  const auto plugin = recorded_policies().find(cell("policy"));
+  const auto turned_away = number<std::int64_t>(cell("failed"));
+  const auto held = number<std::int64_t>(cell("used_gpu_milli"));
+  if (plugin == recorded_policies().end() || !turned_away || !held) {
+    return std::nullopt;
+  }
+  Recorded recorded{.workload = cell("workload"),
+                    .seed = cell("seed"),
+                    .plugin = plugin->second,
+                    .turned_away = *turned_away,
+                    .held = *held};
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    if (auto point = curve_column(table.columns[i])) {
+      const auto value = number<double>(row[i]);
+      if (!value) {
+        return std::nullopt;
+      }
+      point->value = *value;
+      recorded.points.push_back(*point);
+    }
+  }
+  return recorded;
 }
 
 Result<std::vector<Recorded>> read_recorded(const std::filesystem::path& file) {
@@ -70,24 +108,14 @@ Result<std::vector<Recorded>> read_recorded(const std::filesystem::path& file) {
     }
   }
   std::vector<Recorded> all;
-  for (const auto& row : table.rows) {
-    const std::string& policy = row[table.column("policy")];
-    const auto plugin = recorded_policies().find(policy);
-    if (plugin == recorded_policies().end()) {
-      return fail(Code::Invalid, fmt::format("{}: unknown policy \"{}\"", file.string(), policy));
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    auto recorded = read_row(table, table.rows[i]);
+    if (!recorded) {
+      return fail(Code::Invalid, fmt::format("{}: series {} has an unknown policy, or something "
+                                             "other than numbers",
+                                             file.string(), i + 1));
     }
-    Recorded recorded{.workload = row[table.column("workload")],
-                      .seed = row[table.column("seed")],
-                      .plugin = plugin->second,
-                      .turned_away = std::stoll(row[table.column("failed")]),
-                      .held = std::stoll(row[table.column("used_gpu_milli")])};
-    for (std::size_t i = 0; i < table.columns.size(); ++i) {
-      if (auto point = curve_column(table.columns[i])) {
-        point->value = std::stod(row[i]);
-        recorded.points.push_back(*point);
-      }
-    }
-    all.push_back(std::move(recorded));
+    all.push_back(*std::move(recorded));
   }
   return all;
 }
@@ -111,6 +139,10 @@ Result<Inputs> read_inputs(const OpenbOptions& options) {
   std::erase_if(inputs.recorded, [&](const Recorded& recorded) {
     return !wanted(options.workloads, recorded.workload) || !wanted(options.seeds, recorded.seed);
   });
+  if (inputs.recorded.empty()) {
+    return fail(Code::NotFound, fmt::format("{}: no series of that workload and seed",
+                                            (options.dir / "golden.csv").string()));
+  }
   for (const Recorded& recorded : inputs.recorded) {
     if (inputs.workloads.contains(recorded.workload)) {
       continue;
@@ -197,6 +229,9 @@ Result<int> compare_openb(const OpenbOptions& options, std::ostream& out) {
   std::erase_if(inputs.recorded, [&](const Recorded& recorded) {
     return !wanted(options.policies, recorded.plugin);
   });
+  if (inputs.recorded.empty()) {
+    return fail(Code::NotFound, "nothing is recorded of that policy");
+  }
   std::vector<std::string> differences(inputs.recorded.size());
   in_parallel(options.threads, inputs.recorded.size(), [&](std::size_t i) {
     const Recorded& recorded = inputs.recorded[i];
@@ -214,7 +249,7 @@ Result<int> compare_openb(const OpenbOptions& options, std::ostream& out) {
   }
   out << fmt::format("{} series: {} agree, {} differ\n", differences.size(),
                      std::ssize(differences) - differ, differ);
-  return differ == 0 && !differences.empty() ? 0 : 1;
+  return differ;
 }
 
 Result<std::vector<OpenbScore>> score_openb(const OpenbOptions& options) {

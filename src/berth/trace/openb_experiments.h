@@ -29,8 +29,8 @@ struct OpenbOptions {
 
 /// Replays every recorded series and prints a line for each difference: of the milli held at the
 /// end, of the pods turned away, and of any point of a curve by more than 0.01 percentage points.
-/// The last line is "N series: A agree, D differ". 0 only if none differs. Throws nothing; what
-/// cannot be read is an error.
+/// The last line is "N series: A agree, D differ". Returns D. Errors: what cannot be read; nothing
+/// is recorded of what was asked for.
 Result<int> compare_openb(const OpenbOptions& options, std::ostream& out);
 
 /// Percent of GPUs idle when as much as the cluster has was asked for, by workload and policy: the

@@ -72,6 +72,26 @@ TEST_F(OpenbFiles, MistakesAreNamedWithTheirLine) {
   EXPECT_THAT(to_string(read_pods(path("absent.csv")).error()), HasSubstr("cannot be read"));
 }
 
+TEST_F(OpenbFiles, RecordingsThatCannotBeReadAreAnError) {
+  write("openb_node_list_gpu_node.csv", "sn,cpu_milli,memory_mib,gpu,model\nn,1000,1,1,T4\n");
+  write("openb_pod_list_w.csv", "name,cpu_milli,memory_mib,num_gpu,gpu_milli\np,1,1,1,500\n");
+  const auto compare = [&](const std::string& rows, OpenbOptions options) {
+    write("golden.csv", "workload,seed,policy,failed,used_gpu_milli,alloc_20\n" + rows);
+    options.dir = root();
+    std::ostringstream out;
+    const auto differ = compare_openb(options, out);
+    return differ ? out.str() : to_string(differ.error());
+  };
+  EXPECT_THAT(compare("w,1,FGD,none,0,0\n", {}), HasSubstr("series 1 has an unknown policy"));
+  EXPECT_THAT(compare("w,1,FGD,0,0,x\n", {}), HasSubstr("series 1"));
+  EXPECT_THAT(compare("w,1,Mine,0,0,0\n", {}), HasSubstr("series 1"));
+  EXPECT_THAT(compare("w,1,FGD,0,0,0\n", {.workloads = {"other"}}),
+              HasSubstr("no series of that workload and seed"));
+  EXPECT_THAT(compare("w,1,FGD,0,0,0\n", {.policies = {"BidPrice"}}),
+              HasSubstr("nothing is recorded of that policy"));
+  EXPECT_THAT(compare("w,1,FGD,0,0,0\n", {}), HasSubstr("orders")) << "there is no order";
+}
+
 TEST_F(OpenbFiles, OrdersMustFitTheTables) {
   const auto read = [&](const std::string& text) {
     return read_order(write("order.txt", text), 2, 3);

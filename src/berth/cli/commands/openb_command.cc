@@ -59,7 +59,9 @@ int golden_openb(const Invocation& invocation) {
       code = tl::unexpected(table.error());
     }
   } else {
-    code = trace::compare_openb(options, out);
+    code = trace::compare_openb(options, out).map([](int differ) {
+      return differ == 0 ? kDone : kFailed;
+    });
   }
   if (!code) {
     *invocation.terminal.err.to << "error: " << to_string(code.error()) << '\n';

@@ -225,7 +225,7 @@ std::map<int, int> held_by_annotation(const ClusterState& state, const NodeInfo&
     }
     std::stringstream indices(index.at(pod.uid));
     for (std::string text; std::getline(indices, text, '-');) {
-      held[std::stoi(text)] += pod.share->wish.milli;
+      held[std::stoi(text)] += pod.share->milli;
     }
   }
   return held;

@@ -62,8 +62,8 @@ class JudgingPlugin final : public Plugin {
 GpuWish gpu_wish(const PodInfo& pod) {
   GpuWish wish{.cpu = pod.request(kCpu)};
   if (pod.share != nullptr) {
-    wish.milli = pod.share->wish.milli;
-    wish.gpus = pod.share->wish.gpus;
+    wish.milli = pod.share->milli;
+    wish.gpus = pod.share->gpus;
   } else if (pod.gpus > 0) {
     wish.milli = static_cast<std::int32_t>(kWholeGpuMilli);
     wish.gpus = static_cast<int>(std::min<std::int64_t>(pod.gpus, kMaxGpus));

@@ -21,17 +21,17 @@ class GpuShareRun final : public Run {
 
   Verdict filter(NodeId id) const override {
     const NodeInfo& node = state_->node(id);
-    if (std::popcount(node.parts.all & ~node.gpus.unhealthy) < wish().gpus) {
+    if (std::popcount(node.parts.all & ~node.gpus.unhealthy) < share_->gpus) {
       return Verdict::unresolvable(kMissing);
     }
-    if (!wish().models.empty() &&
-        std::ranges::find(wish().models, state_->gpu_models().name(node.parts.model)) ==
-            wish().models.end()) {
+    if (!share_->models.empty() &&
+        std::ranges::find(share_->models, state_->gpu_models().name(node.parts.model)) ==
+            share_->models.end()) {
       return Verdict::unresolvable(kModel);
     }
-    const auto open = gpus_with_room(gpu_room(*state_, node), node.parts, wish());
-    return std::popcount(open) >= wish().gpus ? Verdict::feasible()
-                                              : Verdict::unschedulable(kTaken);
+    const auto open = gpus_with_room(gpu_room(*state_, node), node.parts, *share_);
+    return std::popcount(open) >= share_->gpus ? Verdict::feasible()
+                                               : Verdict::unschedulable(kTaken);
   }
 
   std::vector<std::string> reasons(NodeId, Verdict verdict) const override {
@@ -43,18 +43,16 @@ class GpuShareRun final : public Run {
   Status reserve(const PodInfo& pod, const ClusterState& state, Reservation& reservation) override {
     const NodeInfo& node = state.node(reservation.node);
     const GpuRoom room = gpu_room(state, node, pod.uid); // the pod is on the node already
-    const auto open = gpus_with_room(room, node.parts, wish());
-    if (std::popcount(open) < wish().gpus) {
+    const auto open = gpus_with_room(room, node.parts, *share_);
+    if (std::popcount(open) < share_->gpus) {
       return Status::of(StatusCode::Unschedulable, std::string(kReasonPartsTaken));
     }
-    reserve_parts(reservation, choose_parts(room, wish(), open, choice_));
+    reserve_parts(reservation, choose_parts(room, *share_, open, choice_));
     return Status::success();
   }
 
  private:
-  const model::GpuShare& wish() const { return share_->wish; }
-
-  std::shared_ptr<const PodShare> share_;
+  std::shared_ptr<const model::GpuShare> share_;
   const ClusterState* state_;
   PartChoice choice_;
 };
@@ -81,13 +79,13 @@ class GpuShare final : public Plugin {
   }
 
   Prepared prepare(const PodPtr& pod, const ClusterState& state) const override {
-    if (pod->share == nullptr) {
-      return {.status = Status::skip(), .run = nullptr, .nodes = {}};
-    }
-    if (!pod->share->fault.empty()) {
-      return {.status = Status::of(StatusCode::Unresolvable, pod->share->fault),
+    if (!pod->share_fault.empty()) {
+      return {.status = Status::of(StatusCode::Unresolvable, pod->share_fault),
               .run = nullptr,
               .nodes = {}};
+    }
+    if (pod->share == nullptr) {
+      return {.status = Status::skip(), .run = nullptr, .nodes = {}};
     }
     return {
         .status = {}, .run = std::make_unique<GpuShareRun>(pod, state, args_.choice), .nodes = {}};

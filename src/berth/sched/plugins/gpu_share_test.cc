@@ -123,6 +123,17 @@ TEST(GpuShare, AWishThatCannotBeReadSaysSo) {
   EXPECT_THAT(decision.message, HasSubstr("annotation alibabacloud.com/gpu-milli must be"));
 }
 
+TEST(GpuShare, WholeGpusOfAPodWhoseWishCannotBeReadAreStillHeld) {
+  SchedulingWorld world(sharing_profile());
+  world.with(node("n").gpus(8).platform("dgx-h100"));
+  auto both = pod("both").gpus(8);
+  both.annotation(model::kGpuMilli, "500");
+  EXPECT_FALSE(world.decide(both).placed()) << "asks for whole GPUs and for parts";
+  world.with(both, "n"); // somebody else bound it
+  EXPECT_FALSE(world.decide(pod("one").gpus(1)).placed());
+  EXPECT_FALSE(world.decide(part("part", 10)).placed());
+}
+
 TEST(GpuShare, WholeGpusAndPartsKeepOutOfEachOthersWay) {
   SchedulingWorld world(sharing_profile());
   world.with(node("n").gpus(8).platform("dgx-h100"));
