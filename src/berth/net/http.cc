@@ -12,6 +12,9 @@
 namespace berth::net {
 namespace {
 
+constexpr std::uint16_t kPort = 80;
+constexpr std::uint16_t kTlsPort = 443;
+
 bool same_name(std::string_view a, std::string_view b) {
   return std::ranges::equal(
       a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
@@ -37,26 +40,44 @@ std::string_view phrase(int status) {
     return "OK";
   case 201:
     return "Created";
+  case 202:
+    return "Accepted";
+  case 204:
+    return "No Content";
   case 400:
     return "Bad Request";
+  case 401:
+    return "Unauthorized";
   case 403:
     return "Forbidden";
   case 404:
     return "Not Found";
   case 405:
     return "Method Not Allowed";
+  case 406:
+    return "Not Acceptable";
   case 408:
     return "Request Timeout";
   case 409:
     return "Conflict";
+  case 410:
+    return "Gone";
   case 413:
     return "Content Too Large";
+  case 415:
+    return "Unsupported Media Type";
+  case 422:
+    return "Unprocessable Content";
+  case 429:
+    return "Too Many Requests";
   case 431:
     return "Request Header Fields Too Large";
   case 500:
     return "Internal Server Error";
   case 503:
     return "Service Unavailable";
+  case 504:
+    return "Gateway Timeout";
   case 505:
     return "HTTP Version Not Supported";
   default:
@@ -114,6 +135,16 @@ std::string to_bytes(const HttpResponse& response, Body body) {
                      body == Body::Send ? std::string_view(response.body) : std::string_view());
 }
 
+std::string chunked_head(const HttpResponse& response) {
+  return fmt::format("HTTP/1.1 {} {}\r\n{}Transfer-Encoding: chunked\r\nConnection: {}\r\n\r\n",
+                     response.status, phrase(response.status), header_lines(response.headers),
+                     response.keep_alive ? "keep-alive" : "close");
+}
+
+std::string to_chunk(std::string_view bytes) {
+  return bytes.empty() ? std::string() : fmt::format("{:x}\r\n{}\r\n", bytes.size(), bytes);
+}
+
 Result<HttpUrl> HttpUrl::parse(std::string_view text) {
   const auto wrong = [&](std::string_view why) {
     return fail(Code::BadRequest,
@@ -127,16 +158,14 @@ Result<HttpUrl> HttpUrl::parse(std::string_view text) {
   if (!url) {
     return wrong("it does not parse");
   }
-  if (url->scheme() == "https") {
-    return wrong("TLS is not supported");
-  }
-  if (url->scheme() != "http") {
-    return wrong("its scheme is not http");
+  if (url->scheme() != "http" && url->scheme() != "https") {
+    return wrong("its scheme is neither http nor https");
   }
   if (url->has_userinfo() || url->has_query() || url->has_fragment()) {
     return wrong("user names, queries and fragments have no meaning here");
   }
-  HttpUrl out;
+  HttpUrl out{.tls = url->scheme() == "https"};
+  out.port = out.tls ? kTlsPort : kPort;
   out.host = url->host_address();
   if (out.host.empty()) {
     return wrong("it names no host");
@@ -157,6 +186,10 @@ Result<HttpUrl> HttpUrl::parse(std::string_view text) {
 std::string HttpUrl::authority() const {
   return host.find(':') == std::string::npos ? fmt::format("{}:{}", host, port)
                                              : fmt::format("[{}]:{}", host, port);
+}
+
+std::string HttpUrl::to_string() const {
+  return fmt::format("{}://{}{}", tls ? "https" : "http", authority(), path);
 }
 
 } // namespace berth::net

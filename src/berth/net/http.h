@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "berth/base/result.h"
+#include "berth/net/tls.h"
 
 namespace berth::net {
 
@@ -25,6 +27,7 @@ struct HttpRequest {
   HttpHeaders headers;
   std::string body;
   bool keep_alive = true;
+  std::optional<Peer> peer; ///< of the connection; none without a client certificate
 
   /// The target without its query.
   std::string_view path() const;
@@ -32,11 +35,29 @@ struct HttpRequest {
   std::optional<std::string> query(std::string_view name) const;
 };
 
+/// The body of an answer that comes piece by piece.
+class HttpStream {
+ public:
+  virtual ~HttpStream() = default;
+
+  /// Sends a piece after those before. Dropped once the other side is gone.
+  virtual void send(std::string_view bytes) = 0;
+  /// The body is whole. Nothing may be sent afterwards.
+  virtual void end() = 0;
+  /// Bytes that the network has not taken yet.
+  virtual std::size_t waiting() const = 0;
+  /// Called once if the other side goes before end().
+  virtual void on_gone(std::function<void()> gone) = 0;
+};
+
 struct HttpResponse {
   int status = 200;
   HttpHeaders headers;
   std::string body;
   bool keep_alive = true;
+  /// Of a server's answer: if set, the body is what is sent through the stream that it is given (as
+  /// chunks), and `body` has no meaning.
+  std::function<void(std::shared_ptr<HttpStream>)> stream;
 };
 
 /// One line of plain text, ended.
@@ -55,6 +76,10 @@ std::string to_bytes(const HttpRequest& request, std::string_view host);
 /// `head`: the answer to a HEAD request has no body.
 enum class Body { Send, Omit };
 std::string to_bytes(const HttpResponse& response, Body body = Body::Send);
+/// The head of an answer whose body comes in chunks, one such chunk, and what ends them.
+std::string chunked_head(const HttpResponse& response);
+std::string to_chunk(std::string_view bytes);
+inline constexpr std::string_view kLastChunk = "0\r\n\r\n";
 
 /// Turns the bytes of one connection into requests, one after the other.
 class RequestReader {
@@ -95,6 +120,13 @@ class ResponseReader {
   bool done() const;
   /// Has a byte of the answer come?
   bool begun() const;
+  /// The status line and the headers are in.
+  bool has_head() const;
+  /// Precondition: has_head. Without the body.
+  HttpResponse head() const;
+  /// What has come of the body since the last call, for bodies that do not end: it does not count
+  /// towards the limit then.
+  std::string take_piece();
   /// Precondition: done.
   HttpResponse take();
 
@@ -103,16 +135,19 @@ class ResponseReader {
   std::unique_ptr<State> state_;
 };
 
-/// Where to send requests: "http://host:port/prefix", or "host:port".
+/// Where to send requests: "https://host:port/prefix", or "host:port" for http.
 struct HttpUrl {
+  bool tls = false;
   std::string host;
   std::uint16_t port = 80;
   std::string path; ///< "" or "/prefix", without a slash at its end
 
-  /// Error BadRequest says what is wrong. https is refused: TLS is not spoken here.
+  /// Error BadRequest says what is wrong.
   static Result<HttpUrl> parse(std::string_view text);
   /// For the Host header: host:port, an IPv6 address in brackets.
   std::string authority() const;
+  /// scheme://host:port/prefix
+  std::string to_string() const;
 };
 
 } // namespace berth::net

@@ -17,7 +17,15 @@ struct HttpClient::State {
     TimePoint until;
   };
 
-  State(AsioLoop& on, HttpClientOptions given) : loop(&on), options(given) {}
+  State(AsioLoop& on, HttpClientOptions given) : loop(&on), options(std::move(given)) {}
+
+  /// Error: TLS cannot be set up.
+  Result<std::shared_ptr<Connection>> open(const HttpUrl& to) {
+    if (to.tls && options.tls == nullptr) {
+      BERTH_TRY(options.tls, TlsContext::client({}));
+    }
+    return make_connection(*loop, to.tls ? options.tls : nullptr);
+  }
 
   std::shared_ptr<Connection> reuse(const std::string& place) {
     std::vector<Kept>& kept = idle[place];
@@ -53,8 +61,8 @@ class HttpClient::Call : public std::enable_shared_from_this<HttpClient::Call> {
  public:
   Call(State& state, HttpUrl to, const HttpRequest& request,
        std::function<void(Result<HttpResponse>)> done)
-      : state_(&state), to_(std::move(to)), place_(to_.authority()),
-        bytes_(to_bytes(request, place_)),
+      : state_(&state), to_(std::move(to)), place_((to_.tls ? "https://" : "") + to_.authority()),
+        bytes_(to_bytes(request, to_.authority())),
         to_head_(request.method == "HEAD" ? ResponseReader::To::Head : ResponseReader::To::Get),
         done_(std::move(done)), timer_(*state.loop) {}
 
@@ -78,7 +86,14 @@ class HttpClient::Call : public std::enable_shared_from_this<HttpClient::Call> {
 
  private:
   void connect() {
-    connection_ = make_connection(*state_->loop);
+    auto opened = state_->open(to_);
+    if (!opened) {
+      state_->loop->post([self = shared_from_this(), error = std::move(opened).error()] {
+        self->finish(tl::unexpected(error));
+      });
+      return;
+    }
+    connection_ = *std::move(opened);
     connection_->connect(to_.host, to_.port, [self = shared_from_this()](Result<void> connected) {
       if (!connected) {
         self->finish(tl::unexpected(std::move(connected).error()));
@@ -160,8 +175,118 @@ class HttpClient::Call : public std::enable_shared_from_this<HttpClient::Call> {
   bool reused_ = false;
 };
 
+/// A streamed answer; the reads and writes of its connection hold its state.
+class HttpClient::Streaming final : public HttpStreamCall {
+ public:
+  Streaming(State& state, const HttpUrl& to, const HttpRequest& request, HttpStreamEvents events,
+            std::optional<Duration> silence)
+      : call_(std::make_shared<Running>(state, to, request, std::move(events), silence)) {
+    call_->start();
+  }
+  ~Streaming() override { call_->stop(); }
+
+ private:
+  struct Running : std::enable_shared_from_this<Running> {
+    Running(State& state, HttpUrl target, const HttpRequest& request, HttpStreamEvents given,
+            std::optional<Duration> quiet)
+        : loop(state.loop), head_timeout(state.options.timeout), silence(quiet),
+          to(std::move(target)), bytes(to_bytes(request, to.authority())), events(std::move(given)),
+          reader(state.options.limits, ResponseReader::To::Get), timer(*state.loop),
+          connection(state.open(to)) {}
+
+    void start() {
+      if (!connection) {
+        loop->post([self = shared_from_this()] {
+          self->finish(tl::unexpected(self->connection.error()));
+        });
+        return;
+      }
+      timer.set(head_timeout, [this] { late(head_timeout); });
+      (*connection)->connect(to.host, to.port, [self = shared_from_this()](Result<void> connected) {
+        connected ? self->write() : self->finish(std::move(connected));
+      });
+    }
+
+    void stop() {
+      stopped = true;
+      timer.cancel();
+      if (connection) {
+        (*connection)->close();
+      }
+    }
+
+    void write() {
+      (*connection)->write(bytes, [self = shared_from_this()](Result<void> sent) {
+        sent ? self->read() : self->finish(std::move(sent));
+      });
+    }
+
+    void read() {
+      (*connection)->read([self = shared_from_this()](Result<std::string_view> got) {
+        if (!got) {
+          self->finish(tl::unexpected(std::move(got).error()));
+        } else {
+          self->take(*got);
+        }
+      });
+    }
+
+    void take(std::string_view got) {
+      Result<void> fed = got.empty() ? reader.end() : reader.feed(got);
+      if (reader.has_head() && !std::exchange(head_told, true)) {
+        timer.cancel();
+        events.head(reader.head());
+      }
+      if (!stopped && head_told) {
+        if (const std::string piece = reader.take_piece(); !piece.empty()) {
+          events.piece(piece);
+        }
+      }
+      if (stopped) {
+        return;
+      }
+      if (!fed || reader.done()) {
+        finish(std::move(fed));
+        return;
+      }
+      if (head_told && silence) {
+        timer.set(*silence, [this] { late(*silence); });
+      }
+      read();
+    }
+
+    void late(Duration limit) {
+      finish(fail(Code::Timeout,
+                  fmt::format("nothing from {} within {}", to.authority(), to_string(limit))));
+    }
+
+    void finish(Result<void> how) {
+      if (stopped) {
+        return;
+      }
+      const auto self = shared_from_this(); // until this is over
+      stop();
+      events.end(std::move(how));
+    }
+
+    AsioLoop* loop;
+    Duration head_timeout;
+    std::optional<Duration> silence;
+    HttpUrl to;
+    std::string bytes;
+    HttpStreamEvents events;
+    ResponseReader reader;
+    Timer timer;
+    Result<std::shared_ptr<Connection>> connection;
+    bool head_told = false;
+    bool stopped = false;
+  };
+
+  std::shared_ptr<Running> call_;
+};
+
 HttpClient::HttpClient(AsioLoop& loop, HttpClientOptions options)
-    : state_(std::make_shared<State>(loop, options)) {}
+    : state_(std::make_shared<State>(loop, std::move(options))) {}
 
 HttpClient::~HttpClient() {
   for (const auto& call : state_->calls) {
@@ -184,6 +309,13 @@ void HttpClient::send(const HttpUrl& to, HttpRequest request,
   auto call = std::make_shared<Call>(*state_, to, request, std::move(done));
   state_->calls.insert(call);
   call->start(timeout.value_or(state_->options.timeout));
+}
+
+std::unique_ptr<HttpStreamCall> HttpClient::stream(const HttpUrl& to, HttpRequest request,
+                                                   HttpStreamEvents events,
+                                                   std::optional<Duration> silence) {
+  request.target = to.path + request.target;
+  return std::make_unique<Streaming>(*state_, to, request, std::move(events), silence);
 }
 
 Result<HttpResponse> BlockingHttpClient::send(const HttpUrl& to, HttpRequest request,

@@ -1,9 +1,11 @@
-// An HTTP/1.1 client on an AsioLoop: one answer to one request, within a time, connections kept for
-// the next request to the same place. No TLS.
+// An HTTP/1.1 client on an AsioLoop, plain or under TLS: one answer to one request, within a time,
+// connections kept for the next request to the same place; or an answer that comes piece by piece
+// for as long as it lasts.
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <utility>
 
 #include "berth/base/time.h"
 #include "berth/net/asio_loop.h"
@@ -17,6 +19,21 @@ struct HttpClientOptions {
                     .body_bytes = std::size_t{64} * 1024 * 1024};
   std::size_t idle_connections = 4;              ///< kept for each place
   Duration idle_timeout = Duration::seconds(30); ///< a kept connection is closed after it
+  std::shared_ptr<const TlsContext> tls; ///< for https; null: the system's authorities are trusted
+};
+
+/// What becomes of a request whose answer is streamed. `head` comes first, then pieces, then `end`
+/// once: success if the answer was whole. Without `head` there was no answer.
+struct HttpStreamEvents {
+  std::function<void(const HttpResponse&)> head; ///< without a body
+  std::function<void(std::string_view)> piece;
+  std::function<void(Result<void>)> end;
+};
+
+/// A streamed answer. Dropping it closes the connection; nothing is called afterwards.
+class HttpStreamCall {
+ public:
+  virtual ~HttpStreamCall() = default;
 };
 
 /// Must be destroyed before the loop; calls under way are then given up in silence.
@@ -34,16 +51,24 @@ class HttpClient {
   void send(const HttpUrl& to, HttpRequest request, std::function<void(Result<HttpResponse>)> done,
             std::optional<Duration> timeout = {});
 
+  /// On a connection of its own. `options.timeout` bounds the time to the head; afterwards
+  /// `silence`, if any, bounds the time between pieces.
+  std::unique_ptr<HttpStreamCall> stream(const HttpUrl& to, HttpRequest request,
+                                         HttpStreamEvents events,
+                                         std::optional<Duration> silence = {});
+
  private:
   struct State;
   class Call;
+  class Streaming;
   std::shared_ptr<State> state_;
 };
 
 /// The same for who has no real-time loop to wait on, e.g. a simulation: blocks the thread.
 class BlockingHttpClient {
  public:
-  explicit BlockingHttpClient(HttpClientOptions options = {}) : client_(loop_, options) {}
+  explicit BlockingHttpClient(HttpClientOptions options = {})
+      : client_(loop_, std::move(options)) {}
 
   Result<HttpResponse> send(const HttpUrl& to, HttpRequest request,
                             std::optional<Duration> timeout = {});

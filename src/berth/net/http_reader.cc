@@ -1,7 +1,10 @@
 // Requests and responses out of bytes, by Beast's parser without its sockets.
+#include <utility>
+
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
+#include <boost/none.hpp>
 
 #include <fmt/format.h>
 
@@ -160,6 +163,20 @@ bool ResponseReader::done() const {
 
 bool ResponseReader::begun() const {
   return state_->begun;
+}
+
+bool ResponseReader::has_head() const {
+  return state_->parser.is_header_done();
+}
+
+HttpResponse ResponseReader::head() const {
+  const auto& message = state_->parser.get();
+  return {.status = static_cast<int>(message.result_int()), .headers = headers_of(message)};
+}
+
+std::string ResponseReader::take_piece() {
+  state_->parser.body_limit(boost::none);
+  return std::exchange(state_->parser.get().body(), {});
 }
 
 HttpResponse ResponseReader::take() {

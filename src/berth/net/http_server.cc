@@ -32,14 +32,12 @@ class Session : public std::enable_shared_from_this<Session> {
     read();
   }
 
-  /// Nothing is called or answered from here on.
-  void stop() {
-    stopped_ = true;
-    timer_.cancel();
-    connection_->close();
-  }
+  /// Nothing is called or answered from here on, but that a stream is told it has no reader.
+  void stop();
 
  private:
+  class Stream;
+
   void end() {
     if (!stopped_) {
       stop();
@@ -48,7 +46,11 @@ class Session : public std::enable_shared_from_this<Session> {
   }
 
   void read() {
+    if (std::exchange(reading_, true)) {
+      return;
+    }
     connection_->read([self = shared_from_this()](Result<std::string_view> bytes) {
+      self->reading_ = false;
       if (self->stopped_) {
         return;
       }
@@ -63,12 +65,14 @@ class Session : public std::enable_shared_from_this<Session> {
   void got(std::string_view bytes) {
     const bool fresh = !reader_.in_request();
     const auto fed = reader_.feed(bytes);
-    if (!fed) {
+    if (streaming_) {
+      fed ? read() : end(); // what is sent ahead waits
+    } else if (!fed) {
       refuse(fed.error().status, fed.error().message);
     } else if (auto request = reader_.take()) {
       serve(*std::move(request));
     } else {
-      if (fresh) {
+      if (fresh && reader_.in_request()) {
         timer_.set(service_->options.request_timeout,
                    [this] { refuse(408, "the request did not come in time"); });
       }
@@ -93,6 +97,7 @@ class Session : public std::enable_shared_from_this<Session> {
     const std::uint64_t turn = ++turn_;
     const bool keep = request.keep_alive;
     const Body body = request.method == "HEAD" ? Body::Omit : Body::Send;
+    request.peer = connection_->peer();
     service_->handler(request, [weak = weak_from_this(), turn, keep, body](HttpResponse response) {
       const auto self = weak.lock();
       if (self && !self->stopped_ && self->turn_ == turn && !self->answered_) {
@@ -104,20 +109,54 @@ class Session : public std::enable_shared_from_this<Session> {
   }
 
   void send(HttpResponse response, Body body) {
+    if (response.stream && body == Body::Send) {
+      start_stream(response);
+      return;
+    }
     timer_.set(service_->options.idle_timeout, [this] { end(); });
-    const bool keep = response.keep_alive;
-    connection_->write(to_bytes(response, body),
-                       [self = shared_from_this(), keep](Result<void> sent) {
-                         if (self->stopped_) {
-                           return;
-                         }
-                         if (!sent || !keep) {
-                           self->end();
-                           return;
-                         }
-                         self->answered_ = false;
-                         self->got({}); // what was sent ahead
-                       });
+    keep_ = response.keep_alive;
+    write(to_bytes(response, body));
+  }
+
+  void write(std::string bytes) {
+    connection_->write(std::move(bytes), [self = shared_from_this()](Result<void> sent) {
+      if (!self->stopped_) {
+        sent ? self->written() : self->end();
+      }
+    });
+  }
+
+  void written() {
+    if (streaming_) {
+      writing_ = false;
+      flush();
+    } else if (!keep_) {
+      end();
+    } else {
+      answered_ = false;
+      got({}); // what was sent ahead
+    }
+  }
+
+  // ---- a streamed answer: what is sent while a write is under way goes out as one chunk after it
+  void start_stream(const HttpResponse& response);
+  void flush();
+  void stream_send(std::string_view bytes) {
+    if (stopped_ || !streaming_ || last_) {
+      return;
+    }
+    waiting_ += bytes;
+    if (waiting_.size() > service_->options.stream_bytes) {
+      end();
+    } else {
+      flush();
+    }
+  }
+  void stream_end() {
+    if (!stopped_ && streaming_) {
+      last_ = true;
+      flush();
+    }
   }
 
   std::shared_ptr<Connection> connection_;
@@ -126,9 +165,90 @@ class Session : public std::enable_shared_from_this<Session> {
   RequestReader reader_;
   Timer timer_;
   std::uint64_t turn_ = 0;
+  bool reading_ = false;
   bool answered_ = false;
+  bool keep_ = true;
   bool stopped_ = false;
+
+  bool streaming_ = false;
+  bool writing_ = false; ///< a write of the stream is under way
+  bool last_ = false;
+  std::string waiting_;
+  std::function<void()> stream_gone_;
 };
+
+class Session::Stream final : public HttpStream {
+ public:
+  explicit Stream(const std::shared_ptr<Session>& session)
+      : session_(session), turn_(session->turn_) {}
+
+  void send(std::string_view bytes) override {
+    if (const auto session = ours()) {
+      session->stream_send(bytes);
+    }
+  }
+  void end() override {
+    if (const auto session = ours()) {
+      session->stream_end();
+    }
+  }
+  std::size_t waiting() const override {
+    const auto session = ours();
+    return session ? session->waiting_.size() : 0;
+  }
+  void on_gone(std::function<void()> gone) override {
+    if (const auto session = ours()) {
+      session->stream_gone_ = std::move(gone);
+    }
+  }
+
+ private:
+  std::shared_ptr<Session> ours() const {
+    auto session = session_.lock();
+    return session && session->turn_ == turn_ && session->streaming_ ? session : nullptr;
+  }
+
+  std::weak_ptr<Session> session_;
+  std::uint64_t turn_;
+};
+
+void Session::start_stream(const HttpResponse& response) {
+  timer_.cancel();
+  keep_ = response.keep_alive;
+  streaming_ = writing_ = true;
+  last_ = false;
+  write(chunked_head(response));
+  read(); // tells when the other side goes
+  response.stream(std::make_shared<Stream>(shared_from_this()));
+}
+
+void Session::flush() {
+  if (writing_ || stopped_) {
+    return;
+  }
+  if (waiting_.empty() && !last_) {
+    return;
+  }
+  std::string bytes = to_chunk(std::exchange(waiting_, {}));
+  if (last_) {
+    bytes += kLastChunk;
+    streaming_ = false;
+    stream_gone_ = nullptr;
+    timer_.set(service_->options.idle_timeout, [this] { end(); });
+  } else {
+    writing_ = true;
+  }
+  write(std::move(bytes));
+}
+
+void Session::stop() {
+  stopped_ = true;
+  timer_.cancel();
+  connection_->close();
+  if (const auto gone = std::exchange(stream_gone_, nullptr)) {
+    gone();
+  }
+}
 
 class Server final : public HttpServer {
  public:
@@ -144,10 +264,12 @@ class Server final : public HttpServer {
   }
 
   Result<void> open() {
-    BERTH_TRY(listener_, net::listen(*loop_, service_->options.address, service_->options.port,
-                                     [this](std::shared_ptr<Connection> connection) {
-                                       greet(std::move(connection));
-                                     }));
+    const ListenOptions where{.address = service_->options.address,
+                              .port = service_->options.port,
+                              .tls = service_->options.tls};
+    BERTH_TRY(listener_, net::listen(*loop_, where, [this](std::shared_ptr<Connection> connection) {
+                greet(std::move(connection));
+              }));
     return {};
   }
   std::uint16_t port() const override { return listener_->port(); }

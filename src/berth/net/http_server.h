@@ -1,5 +1,5 @@
-// A small HTTP/1.1 server for a component's own pages: metrics, health, decisions. Loopback unless
-// told otherwise, no TLS.
+// An HTTP/1.1 server, plain or under TLS: a component's own pages (metrics, health, decisions) and
+// the Kubernetes API. Loopback unless told otherwise.
 #pragma once
 
 #include <functional>
@@ -16,15 +16,18 @@ namespace berth::net {
 
 struct HttpServerOptions {
   std::string address = "127.0.0.1";
-  std::uint16_t port = 0; ///< 0: any that is free
+  std::uint16_t port = 0;                ///< 0: any that is free
+  std::shared_ptr<const TlsContext> tls; ///< null: plain
   HttpLimits limits;
   Duration request_timeout = Duration::seconds(10); ///< from a request's first byte to its last
   Duration idle_timeout = Duration::seconds(60);    ///< between requests
   std::size_t connections = 256;                    ///< beyond them new ones are closed at once
+  /// A streamed answer whose reader is this far behind is cut off.
+  std::size_t stream_bytes = std::size_t{64} * 1024 * 1024;
 };
 
 /// Answers once, in the call or later; a second answer, or one after the server is gone, is
-/// dropped.
+/// dropped. A streamed answer's stream may be used until it is ended or gone.
 using HttpRespond = std::function<void(HttpResponse)>;
 using HttpHandler = std::function<void(const HttpRequest&, HttpRespond)>;
 

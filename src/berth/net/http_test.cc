@@ -188,10 +188,15 @@ TEST(HttpUrl, SaysWhatIsWrong) {
   const struct {
     const char* text;
     const char* why;
-  } cases[] = {
-      {"", "names no host"},        {"http://", "names no host"}, {"https://h", "TLS"},
-      {"ftp://h", "scheme"},        {"http://h:99999", "port"},   {"http://h:0", "port"},
-      {"http://u@h", "user names"}, {"http://h/?q", "queries"},   {"http://h h", "does not parse"}};
+  } cases[] = {{"", "names no host"},
+               {"http://", "names no host"},
+               {"ftp://h", "neither http nor https"},
+               {"ftp://h", "scheme"},
+               {"http://h:99999", "port"},
+               {"http://h:0", "port"},
+               {"http://u@h", "user names"},
+               {"http://h/?q", "queries"},
+               {"http://h h", "does not parse"}};
   for (const auto& c : cases) {
     const auto url = HttpUrl::parse(c.text);
     ASSERT_FALSE(url.has_value()) << c.text;

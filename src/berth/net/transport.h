@@ -1,15 +1,18 @@
-// Bytes over TCP on an AsioLoop. The only files that see sockets are transport.cc and asio_loop.cc;
-// what the bytes mean is other files' business.
+// Bytes over TCP, plain or under TLS, on an AsioLoop. The only files that see sockets are
+// transport.cc and asio_loop.cc; what the bytes mean is other files' business.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "berth/base/result.h"
+#include "berth/base/time.h"
 #include "berth/net/asio_loop.h"
+#include "berth/net/tls.h"
 
 namespace berth::net {
 
@@ -19,7 +22,8 @@ class Connection {
  public:
   virtual ~Connection() = default;
 
-  /// Resolves and connects. Error Unavailable names host and port. Once, and before all else.
+  /// Resolves, connects and shakes hands. Error Unavailable names host and port. Once, and before
+  /// all else.
   virtual void connect(const std::string& host, std::uint16_t port,
                        std::function<void(Result<void>)> done) = 0;
   /// What has arrived, at least a byte; "" once the other side has ended. The bytes are valid
@@ -28,9 +32,13 @@ class Connection {
   virtual void write(std::string bytes, std::function<void(Result<void>)> done) = 0;
   /// Ends it, at once. Idempotent.
   virtual void close() = 0;
+  /// Who the other side has proved to be; none without a client certificate.
+  virtual std::optional<Peer> peer() const = 0;
 };
 
-std::shared_ptr<Connection> make_connection(AsioLoop& loop);
+/// `tls` null: plain.
+std::shared_ptr<Connection> make_connection(AsioLoop& loop,
+                                            std::shared_ptr<const TlsContext> tls = nullptr);
 
 /// Accepts connections until it is dropped.
 class Listener {
@@ -39,9 +47,17 @@ class Listener {
   virtual std::uint16_t port() const = 0;
 };
 
-/// `port` 0: any that is free. Error Unavailable: e.g. another process has the port.
+struct ListenOptions {
+  std::string address = "127.0.0.1";
+  std::uint16_t port = 0;                ///< 0: any that is free
+  std::shared_ptr<const TlsContext> tls; ///< null: plain
+  Duration handshake_timeout = Duration::seconds(10);
+};
+
+/// Hands on connections that are ready to be read: those whose handshake fails are closed in
+/// silence. Error Unavailable: e.g. another process has the port.
 Result<std::unique_ptr<Listener>>
-listen(AsioLoop& loop, const std::string& address, std::uint16_t port,
+listen(AsioLoop& loop, const ListenOptions& options,
        std::function<void(std::shared_ptr<Connection>)> on_connection);
 
 } // namespace berth::net
