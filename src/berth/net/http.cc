@@ -98,13 +98,24 @@ std::string_view HttpRequest::path() const {
 }
 
 std::optional<std::string> HttpRequest::query(std::string_view name) const {
-  const auto parsed = boost::urls::parse_origin_form(target);
-  if (!parsed) {
-    return std::nullopt;
+  for (auto& [key, value] : parameters()) {
+    if (key == name) {
+      return std::move(value);
+    }
   }
-  const auto params = parsed->params();
-  const auto it = params.find(name);
-  return it == params.end() ? std::nullopt : std::optional<std::string>((*it).value);
+  return std::nullopt;
+}
+
+HttpHeaders HttpRequest::parameters() const {
+  HttpHeaders all;
+  if (const auto parsed = boost::urls::parse_origin_form(target)) {
+    boost::urls::encoding_opts form;
+    form.space_as_plus = true;
+    for (const auto& parameter : parsed->params(form)) {
+      all.emplace_back(parameter.key, parameter.value);
+    }
+  }
+  return all;
 }
 
 HttpResponse text_response(int status, std::string text) {

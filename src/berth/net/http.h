@@ -33,6 +33,8 @@ struct HttpRequest {
   std::string_view path() const;
   /// Value of a query parameter, percent-decoded; none if it is absent.
   std::optional<std::string> query(std::string_view name) const;
+  /// All query parameters in order, percent-decoded; none if the target does not parse.
+  HttpHeaders parameters() const;
 };
 
 /// The body of an answer that comes piece by piece.

@@ -13,19 +13,20 @@ namespace berth::store {
 
 Admission kubernetes_admission() {
   return {
-      .mutate = {&default_small_kinds, &default_priority_class, &default_limit_range, &default_job,
-                 &default_pod, &resolve_priority, &default_tolerations, &apply_limit_ranges},
+      .defaults = {&default_small_kinds, &default_priority_class, &default_limit_range,
+                   &default_job, &default_pod},
+      .mutate = {&resolve_priority, &default_tolerations, &apply_limit_ranges},
       .validate = {&check_metadata, &check_job, &check_decodable, &check_pod, &check_priority_class,
                    &check_small_kinds, &check_limit_ranges},
   };
 }
 
-Result<void> mutate(const Admission& chain, const AdmissionRequest& request,
-                    api::json::value& document) {
+Result<void> complete(const std::vector<Mutate>& steps, const AdmissionRequest& request,
+                      api::json::value& document) {
   if (request.subresource == Subresource::Status) {
     return {};
   }
-  for (const Mutate step : chain.mutate) {
+  for (const Mutate step : steps) {
     BERTH_CHECK(step(request, document));
   }
   return {};

@@ -1,4 +1,4 @@
-// What happens to an object between the request and the store: completion (defaults, priority,
+// What happens to an object between the request and the store: defaults, completion by admission (priority,
 // tolerations), then judgement (names, fields, references). Each step is a pure function of the
 // request, the object and what is stored.
 #pragma once
@@ -28,15 +28,17 @@ using Mutate = Result<void> (*)(const AdmissionRequest& request, api::json::valu
 using Validate = Result<void> (*)(const AdmissionRequest& request, const api::Object& object);
 
 struct Admission {
-  std::vector<Mutate> mutate;
+  std::vector<Mutate> defaults; ///< what the writer is taken to have said
+  std::vector<Mutate> mutate;   ///< what the server adds
   std::vector<Validate> validate;
 };
 
 /// The steps of a default API server that concern what Berth acts on, in order.
 Admission kubernetes_admission();
 
-Result<void> mutate(const Admission& chain, const AdmissionRequest& request,
-                    api::json::value& document);
+/// Runs `steps` in order.
+Result<void> complete(const std::vector<Mutate>& steps, const AdmissionRequest& request,
+                      api::json::value& document);
 Result<void> validate(const Admission& chain, const AdmissionRequest& request,
                       const api::Object& object);
 

@@ -111,6 +111,15 @@ void apply_patch(api::json::object& document, const api::json::value& patch,
   }
 }
 
+Result<void> complete_document(const Admission& chain, const AdmissionRequest& request,
+                               const WriteOptions& how, api::json::value& document) {
+  BERTH_CHECK(complete(chain.defaults, request, document));
+  if (how.defaulted) {
+    how.defaulted(document);
+  }
+  return complete(chain.mutate, request, document);
+}
+
 } // namespace
 
 Registry::Registry(Store& store, Rng rng, Options options)
@@ -118,7 +127,8 @@ Registry::Registry(Store& store, Rng rng, Options options)
       event_expiry_(options_.event_ttl) {}
 
 /// The one place where objects are written: judged, stored, then what follows from it.
-Result<api::Object> Registry::put(api::json::value document, const AdmissionRequest& request) {
+Result<api::Object> Registry::put(api::json::value document, const AdmissionRequest& request,
+                                  const WriteOptions& how) {
   const Check check = [&](const api::Object& object) -> Result<void> {
     BERTH_CHECK(validate(options_.admission, request, object));
     if (request.kind == kPods && request.before == nullptr) {
@@ -129,6 +139,14 @@ Result<api::Object> Registry::put(api::json::value document, const AdmissionRequ
   const std::uint64_t expected =
       request.before == nullptr ? 0 : request.before->meta().resource_version;
   const std::string name(api::string_at(document, "metadata.name"));
+  if (how.dry_run) {
+    BERTH_TRY(api::Object judged, api::Object::from_json(std::move(document)));
+    BERTH_CHECK(check(judged));
+    if (expected == 0 && store_->get(request.kind, judged.key())) {
+      return already_exists(request.kind, name);
+    }
+    return judged;
+  }
   Result<api::Object> written = store_->put(std::move(document), expected, check);
   if (!written && written.error().code == Code::AlreadyExists) {
     return already_exists(request.kind, name);
@@ -205,7 +223,8 @@ Result<void> Registry::choose_name(const GroupKind& kind, api::json::object& met
                                                resource_text(kind), base));
 }
 
-Result<api::Object> Registry::create(const api::Object& object, TimePoint now) {
+Result<api::Object> Registry::create(const api::Object& object, TimePoint now,
+                                     const WriteOptions& how) {
   const GroupKind kind = group_kind(object);
   std::string ns = object.meta().ns;
   if (api::scope_of(object.gvk()) == api::Scope::Cluster) {
@@ -238,21 +257,23 @@ Result<api::Object> Registry::create(const api::Object& object, TimePoint now) {
     document.stable_erase("status");
   }
   const AdmissionRequest request{.kind = kind, .store = store_, .now = now};
-  BERTH_CHECK(mutate(options_.admission, request, value));
-  BERTH_TRY(api::Object made, put(std::move(value), request));
-  BERTH_CHECK(make_namespace(ns, now));
+  BERTH_CHECK(complete_document(options_.admission, request, how, value));
+  BERTH_TRY(api::Object made, put(std::move(value), request, how));
+  if (!how.dry_run) {
+    BERTH_CHECK(make_namespace(ns, now));
+  }
   return made;
 }
 
 Result<api::Object> Registry::update(const api::Object& object, Subresource subresource,
-                                     TimePoint now) {
+                                     TimePoint now, const WriteOptions& how) {
   BERTH_TRY(const api::Object current, get(group_kind(object), object.key()));
   BERTH_CHECK(check_identity(current, object));
   const bool status_only = subresource == Subresource::Status;
   api::json::value document = editable(status_only ? current.json() : object.json());
   copy_member(status_only ? object.json().as_object() : current.json().as_object(), "status",
               document.as_object());
-  return replace(current, std::move(document), subresource, now);
+  return replace(current, std::move(document), subresource, now, how);
 }
 
 Result<api::Object> Registry::patch(const GroupKind& kind, const api::Key& key,
@@ -262,11 +283,12 @@ Result<api::Object> Registry::patch(const GroupKind& kind, const api::Key& key,
   BERTH_CHECK(check_patch_identity(current, merge_patch));
   api::json::value document = editable(current.json());
   apply_patch(document.as_object(), merge_patch, subresource);
-  return replace(current, std::move(document), subresource, now);
+  return replace(current, std::move(document), subresource, now, WriteOptions());
 }
 
 Result<api::Object> Registry::replace(const api::Object& current, api::json::value value,
-                                      Subresource subresource, TimePoint now) {
+                                      Subresource subresource, TimePoint now,
+                                      const WriteOptions& how) {
   api::json::object& document = value.as_object();
   const api::json::object& stored = current.json().as_object();
   document["apiVersion"] = stored.at("apiVersion");
@@ -278,7 +300,7 @@ Result<api::Object> Registry::replace(const api::Object& current, api::json::val
                                  .before = &current,
                                  .store = store_,
                                  .now = now};
-  BERTH_CHECK(mutate(options_.admission, request, value));
+  BERTH_CHECK(complete_document(options_.admission, request, how, value));
   if (subresource == Subresource::None && current.meta().generation > 0 &&
       desired_state_differs(stored, document)) {
     api::object_at(document, "metadata")["generation"] = current.meta().generation + 1;
@@ -287,19 +309,24 @@ Result<api::Object> Registry::replace(const api::Object& current, api::json::val
     return current;
   }
   if (subresource == Subresource::None && deletion_complete(document)) {
-    return erase(std::move(value), current);
+    return erase(std::move(value), current, how);
   }
-  return put(std::move(value), request);
+  return put(std::move(value), request, how);
 }
 
-Result<api::Object> Registry::erase(api::json::value last, const api::Object& current) {
+Result<api::Object> Registry::erase(api::json::value last, const api::Object& current,
+                                    const WriteOptions& how) {
+  if (how.dry_run) {
+    return api::Object::from_json(std::move(last));
+  }
   BERTH_TRY(api::Object gone, store_->erase(std::move(last), current.meta().resource_version));
   quotas_.committed(*store_, current, api::Object());
   return gone;
 }
 
 Result<api::Object> Registry::remove(const GroupKind& kind, const api::Key& key,
-                                     const DeleteOptions& options, TimePoint now) {
+                                     const DeleteOptions& options, TimePoint now,
+                                     const WriteOptions& how) {
   BERTH_TRY(const api::Object current, get(kind, key));
   api::json::value document = editable(current.json());
   BERTH_TRY(const DeletionStep step, begin_deletion(current, options, now, document.as_object()));
@@ -307,14 +334,18 @@ Result<api::Object> Registry::remove(const GroupKind& kind, const api::Key& key,
   case DeletionStep::Keep:
     return current;
   case DeletionStep::Write:
+    if (how.dry_run) {
+      return api::Object::from_json(std::move(document));
+    }
     return store_->put(std::move(document), current.meta().resource_version, Check());
   case DeletionStep::Erase:
-    return erase(std::move(document), current);
+    return erase(std::move(document), current, how);
   }
   return current;
 }
 
-Result<api::Object> Registry::bind(const Binding& binding, TimePoint now) {
+Result<api::Object> Registry::bind(const Binding& binding, TimePoint now,
+                                   const WriteOptions& how) {
   BERTH_TRY(const api::Object current, get(kPods, binding.pod));
   BERTH_CHECK(check_binding(current, binding));
   api::json::value document = editable(current.json());
@@ -325,7 +356,7 @@ Result<api::Object> Registry::bind(const Binding& binding, TimePoint now) {
                                  .before = &current,
                                  .store = store_,
                                  .now = now};
-  return put(std::move(document), request);
+  return put(std::move(document), request, how);
 }
 
 } // namespace berth::store

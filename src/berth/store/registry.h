@@ -3,6 +3,7 @@
 // Source: apiserver registry/generic/registry/store.go and pkg/registry.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -14,6 +15,13 @@
 #include "berth/store/store.h"
 
 namespace berth::store {
+
+/// How a write is made.
+struct WriteOptions {
+  bool dry_run = false; ///< judged and completed, never stored
+  /// Sees the document with its defaults, before admission adds to it: where field managers are recorded.
+  std::function<void(api::json::value&)> defaulted = {};
+};
 
 /// Time comes with each call; uids and name suffixes come from the Rng. A write that would change
 /// nothing is not one: it returns the stored version.
@@ -41,24 +49,29 @@ class Registry {
 
   /// metadata.namespace "" of a namespaced kind means "default"; a resourceVersion in the object is
   /// ignored.
-  Result<api::Object> create(const api::Object& object, TimePoint now);
-  Result<api::Object> update(const api::Object& object, Subresource subresource, TimePoint now);
+  Result<api::Object> create(const api::Object& object, TimePoint now,
+                             const WriteOptions& how = {});
+  Result<api::Object> update(const api::Object& object, Subresource subresource, TimePoint now,
+                             const WriteOptions& how = {});
   Result<api::Object> patch(const GroupKind& kind, const api::Key& key,
                             const api::json::value& merge_patch, Subresource subresource,
                             TimePoint now);
   /// The object as deletion left it: gone, or with deletionTimestamp set.
   Result<api::Object> remove(const GroupKind& kind, const api::Key& key,
-                             const DeleteOptions& options, TimePoint now);
-  Result<api::Object> bind(const Binding& binding, TimePoint now);
+                             const DeleteOptions& options, TimePoint now,
+                             const WriteOptions& how = {});
+  Result<api::Object> bind(const Binding& binding, TimePoint now, const WriteOptions& how = {});
 
  private:
   Result<void> check_namespace(const GroupKind& kind, const std::string& ns) const;
   Result<void> make_namespace(const std::string& ns, TimePoint now);
   Result<void> choose_name(const GroupKind& kind, api::json::object& meta, const std::string& ns);
   Result<api::Object> replace(const api::Object& current, api::json::value document,
-                              Subresource subresource, TimePoint now);
-  Result<api::Object> put(api::json::value document, const AdmissionRequest& request);
-  Result<api::Object> erase(api::json::value last, const api::Object& current);
+                              Subresource subresource, TimePoint now, const WriteOptions& how);
+  Result<api::Object> put(api::json::value document, const AdmissionRequest& request,
+                          const WriteOptions& how);
+  Result<api::Object> erase(api::json::value last, const api::Object& current,
+                            const WriteOptions& how);
 
   Store* store_;
   Rng rng_;

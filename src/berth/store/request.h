@@ -23,12 +23,24 @@ struct GroupKind {
 
 enum class Subresource { None, Status };
 
+/// One term of a field selector: the text at a path equals a value, or differs from it.
+struct FieldRequirement {
+  std::string path; ///< "status.phase"
+  std::string value;
+  bool equal = true;
+  std::string absent = {}; ///< what a field that is not there reads as
+
+  bool matches(const api::Object& object) const;
+  bool operator==(const FieldRequirement&) const = default;
+};
+
 struct ListOptions {
   GroupKind kind;
   std::string ns;                  ///< "" lists every namespace
   api::Selector labels;            ///< empty matches all
   std::optional<std::string> node; ///< pods only: spec.nodeName equals
   std::optional<std::string> name; ///< metadata.name equals
+  std::vector<FieldRequirement> fields = {}; ///< further fields
 };
 
 struct ObjectList {
