@@ -1,0 +1,35 @@
+// One request under way, and what all of them share.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "berth/base/loop.h"
+#include "berth/net/http.h"
+#include "berth/server/list_pages.h"
+#include "berth/server/media.h"
+#include "berth/server/request_info.h"
+#include "berth/server/resources.h"
+#include "berth/server/user.h"
+#include "berth/store/registry.h"
+
+namespace berth::server {
+
+/// What the server's parts work on; outlives every call.
+struct Shared {
+  Loop* loop;
+  store::Registry* registry;
+  Resources* resources;
+  ListPages* pages;
+};
+
+struct Call {
+  const net::HttpRequest* request;
+  RequestInfo info;
+  net::HttpHeaders query;
+  User user;
+  Wanted wanted;
+  std::vector<std::string> warnings; ///< told in Warning headers
+};
+
+} // namespace berth::server

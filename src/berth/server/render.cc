@@ -1,0 +1,158 @@
+#include "berth/server/render.h"
+
+#include <utility>
+
+#include <boost/json/serialize.hpp>
+#include <fmt/format.h>
+
+#include "berth/api/json.h"
+#include "berth/api/yaml.h"
+#include "berth/server/table.h"
+
+namespace berth::server {
+namespace {
+
+namespace json = api::json;
+
+std::string api_version_of(const schema::Resource& resource) {
+  return resource.gvk().api_version();
+}
+
+json::object list_meta(const ListHead& head) {
+  json::object meta;
+  meta["resourceVersion"] = fmt::to_string(head.resource_version);
+  if (!head.continue_token.empty()) {
+    meta["continue"] = head.continue_token;
+  }
+  if (head.remaining > 0) {
+    meta["remainingItemCount"] = head.remaining;
+  }
+  return meta;
+}
+
+json::object partial(const api::Object& object, const std::string& version) {
+  json::object out{{"kind", "PartialObjectMetadata"}, {"apiVersion", "meta.k8s.io/" + version}};
+  out["metadata"] = *api::find(object.json(), "metadata");
+  return out;
+}
+
+json::value row_object(const api::Object& object, const schema::Resource& resource,
+                       const RenderOptions& options) {
+  switch (options.row_object) {
+  case RowObject::None:
+    return nullptr;
+  case RowObject::Whole:
+    return *api::parse_json(object_bytes(object, resource));
+  case RowObject::Metadata:
+    break;
+  }
+  return partial(object, options.wanted.meta_version);
+}
+
+json::object table_of(std::span<const api::Object> items, json::object meta,
+                      const schema::Resource& resource, const RenderOptions& options,
+                      bool columns) {
+  const TableShape shape = table_shape(resource);
+  json::object table{{"kind", "Table"},
+                     {"apiVersion", "meta.k8s.io/" + options.wanted.meta_version},
+                     {"metadata", std::move(meta)}};
+  table["columnDefinitions"] = columns ? json::value(column_definitions(shape)) : nullptr;
+  json::array rows;
+  for (const api::Object& object : items) {
+    TableRow cells = table_row(shape, object, options.now);
+    json::object row{{"cells", std::move(cells.cells)}};
+    if (!cells.conditions.empty()) {
+      row["conditions"] = std::move(cells.conditions);
+    }
+    row["object"] = row_object(object, resource, options);
+    rows.push_back(std::move(row));
+  }
+  table["rows"] = std::move(rows);
+  return table;
+}
+
+/// Without kind and apiVersion, which a built-in list says once.
+std::string item_bytes(const api::Object& object, const schema::Resource& resource) {
+  if (resource.custom) {
+    return object_bytes(object, resource);
+  }
+  const std::string& bytes = object.bytes();
+  for (const std::string& prefix :
+       {fmt::format(R"({{"kind":"{}","apiVersion":"{}",)", resource.kind, api_version_of(resource)),
+        fmt::format(R"({{"apiVersion":"{}","kind":"{}",)", api_version_of(resource),
+                    resource.kind)}) {
+    if (bytes.starts_with(prefix)) {
+      return "{" + bytes.substr(prefix.size());
+    }
+  }
+  json::object document = object.json().as_object();
+  document.stable_erase("kind");
+  document.stable_erase("apiVersion");
+  return json::serialize(document);
+}
+
+} // namespace
+
+std::string encode(const json::value& document, Encoding encoding) {
+  return encoding == Encoding::Yaml ? api::to_yaml(document) : api::to_json(document) + "\n";
+}
+
+std::string object_bytes(const api::Object& object, const schema::Resource& resource) {
+  if (object.gvk().version == resource.version) {
+    return object.bytes();
+  }
+  json::object document = object.json().as_object();
+  document["apiVersion"] = api_version_of(resource);
+  return json::serialize(document);
+}
+
+std::string render_object(const api::Object& object, const schema::Resource& resource,
+                          const RenderOptions& options, bool columns) {
+  const Wanted& wanted = options.wanted;
+  if (wanted.form == Wanted::Form::Table) {
+    const ListHead head{.resource_version = object.meta().resource_version, .continue_token = {}};
+    return encode(table_of({&object, 1}, list_meta(head), resource, options, columns),
+                  wanted.encoding);
+  }
+  if (wanted.form == Wanted::Form::PartialMetadata) {
+    return encode(partial(object, wanted.meta_version), wanted.encoding);
+  }
+  std::string bytes = object_bytes(object, resource);
+  if (wanted.encoding == Encoding::Yaml) {
+    return api::to_yaml(*api::parse_json(bytes));
+  }
+  return bytes + "\n";
+}
+
+std::string render_list(std::span<const api::Object> items, const ListHead& head,
+                        const schema::Resource& resource, const RenderOptions& options) {
+  const Wanted& wanted = options.wanted;
+  if (wanted.form == Wanted::Form::Table) {
+    return encode(table_of(items, list_meta(head), resource, options, true), wanted.encoding);
+  }
+  if (wanted.form == Wanted::Form::PartialMetadata) {
+    json::object list{{"kind", "PartialObjectMetadataList"},
+                      {"apiVersion", "meta.k8s.io/" + wanted.meta_version},
+                      {"metadata", list_meta(head)}};
+    json::array out;
+    for (const api::Object& object : items) {
+      out.push_back(partial(object, wanted.meta_version));
+    }
+    list["items"] = std::move(out);
+    return encode(list, wanted.encoding);
+  }
+  std::string bytes =
+      fmt::format(R"({{"kind":"{}","apiVersion":"{}","metadata":{},"items":[)", resource.list_kind,
+                  api_version_of(resource), json::serialize(list_meta(head)));
+  for (const api::Object& object : items) {
+    bytes += item_bytes(object, resource);
+    bytes += ',';
+  }
+  if (!items.empty()) {
+    bytes.pop_back();
+  }
+  bytes += "]}\n";
+  return wanted.encoding == Encoding::Yaml ? api::to_yaml(*api::parse_json(bytes)) : bytes;
+}
+
+} // namespace berth::server
