@@ -68,9 +68,8 @@ struct Term {
 
 /// "a=b", "a==b", "a!=b"; \ , = may be escaped by \ in values.
 std::optional<Term> parse_term(std::string_view text) {
-  for (const auto& [mark, equal] : {std::pair<std::string_view, bool>("!=", false),
-                                    {"==", true},
-                                    {"=", true}}) {
+  for (const auto& [mark, equal] :
+       {std::pair<std::string_view, bool>("!=", false), {"==", true}, {"=", true}}) {
     const std::size_t at = text.find(mark);
     if (at == std::string_view::npos || (mark == "=" && at > 0 && text[at - 1] == '!')) {
       continue;

@@ -1,5 +1,5 @@
-// Field selectors: which fields of which kind may be selected by. Source: each kind's AddFieldLabelConversionFunc and
-// ToSelectableFields.
+// Field selectors: which fields of which kind may be selected by. Source: each kind's
+// AddFieldLabelConversionFunc and ToSelectableFields.
 #pragma once
 
 #include <string_view>
@@ -10,7 +10,8 @@
 
 namespace berth::server {
 
-/// Adds the terms of "a=b,c!=d" to `what`. BadRequest: text that is no selector, a field that cannot be selected by.
+/// Adds the terms of "a=b,c!=d" to `what`. BadRequest: text that is no selector, a field that
+/// cannot be selected by.
 Answer<void> select_fields(const schema::Resource& resource, std::string_view selector,
                            store::ListOptions& what);
 

@@ -1,5 +1,5 @@
-// Lists handed out page by page: what is left of a list is kept, as it was when its first page was asked for, until it
-// is fetched or crowded out. Source: metav1.ListOptions continue.
+// Lists handed out page by page: what is left of a list is kept, as it was when its first page was
+// asked for, until it is fetched or crowded out. Source: metav1.ListOptions continue.
 #pragma once
 
 #include <cstdint>

@@ -38,8 +38,8 @@ std::string lower(std::string_view text) {
 }
 
 tl::unexpected<Status> wrong(std::string field, std::string message) {
-  return tl::unexpected(invalid_options(
-      "ListOptions", {.field = std::move(field), .message = std::move(message)}));
+  return tl::unexpected(
+      invalid_options("ListOptions", {.field = std::move(field), .message = std::move(message)}));
 }
 
 /// resourceVersionMatch, sendInitialEvents and continue against each other.

@@ -1,5 +1,5 @@
-// The options of GET on a collection, of watches and of DELETE on a collection. Source: metav1.ListOptions, and its
-// validation in apimachinery apis/meta/internalversion/validation.
+// The options of GET on a collection, of watches and of DELETE on a collection. Source:
+// metav1.ListOptions, and its validation in apimachinery apis/meta/internalversion/validation.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,8 @@ struct ListQuery {
   std::optional<std::int64_t> timeout_seconds;
 };
 
-/// Errors: BadRequest for what cannot be parsed or selected by, 422 for options that contradict each other.
+/// Errors: BadRequest for what cannot be parsed or selected by, 422 for options that contradict
+/// each other.
 Answer<ListQuery> list_query(const RequestInfo& info, const schema::Resource& resource,
                              const net::HttpHeaders& query);
 

@@ -46,8 +46,7 @@ std::vector<Clause> clauses(std::string_view accept) {
     for (std::size_t i = 1; i < parts.size(); ++i) {
       const std::size_t equal = parts[i].find('=');
       if (equal != std::string_view::npos) {
-        clause.parameters[trimmed(parts[i].substr(0, equal))] =
-            trimmed(parts[i].substr(equal + 1));
+        clause.parameters[trimmed(parts[i].substr(0, equal))] = trimmed(parts[i].substr(equal + 1));
       }
     }
     all.push_back(std::move(clause));

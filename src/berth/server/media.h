@@ -1,4 +1,5 @@
-// Which form of an answer a client wants, and which a body has. Source: apiserver handlers/negotiation.
+// Which form of an answer a client wants, and which a body has. Source: apiserver
+// handlers/negotiation.
 #pragma once
 
 #include <string_view>
@@ -17,8 +18,8 @@ struct Wanted {
   std::string meta_version = "v1"; ///< of meta.k8s.io, for the forms that are no objects
 };
 
-/// The first of the Accept header's types that the server speaks; 406 if there is none. Protobuf is not spoken:
-/// clients that prefer it name JSON after it.
+/// The first of the Accept header's types that the server speaks; 406 if there is none. Protobuf is
+/// not spoken: clients that prefer it name JSON after it.
 Answer<Wanted> wanted_form(std::string_view accept);
 
 /// The aggregated discovery document was asked for.

@@ -1,4 +1,5 @@
-// Objects as bytes of an answer, in the form the client wants. Stored bytes are handed on where the form allows it.
+// Objects as bytes of an answer, in the form the client wants. Stored bytes are handed on where the
+// form allows it.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +33,8 @@ struct RenderOptions {
 /// The object in the resource's version, as JSON bytes.
 std::string object_bytes(const api::Object& object, const schema::Resource& resource);
 
-/// One object in the wanted form; `columns`: with the definitions of a table's columns (all but later events of a
-/// watch).
+/// One object in the wanted form; `columns`: with the definitions of a table's columns (all but
+/// later events of a watch).
 std::string render_object(const api::Object& object, const schema::Resource& resource,
                           const RenderOptions& options, bool columns = true);
 std::string render_list(std::span<const api::Object> items, const ListHead& head,

@@ -14,8 +14,8 @@ Resources::Resources(const schema::Catalogue& builtin) : builtin_(&builtin) {
 void Resources::index() {
   by_path_.clear();
   for (const schema::Resource* resource : all()) {
-    by_path_.emplace(
-        fmt::format("{}/{}/{}", resource->group, resource->version, resource->plural), resource);
+    by_path_.emplace(fmt::format("{}/{}/{}", resource->group, resource->version, resource->plural),
+                     resource);
   }
 }
 
@@ -26,8 +26,8 @@ const schema::Resource* Resources::find(std::string_view group, std::string_view
 }
 
 const schema::Resource* Resources::of(const api::GroupVersionKind& gvk) const {
-  const auto at = std::ranges::find_if(
-      by_path_, [&](const auto& entry) { return entry.second->gvk() == gvk; });
+  const auto at =
+      std::ranges::find_if(by_path_, [&](const auto& entry) { return entry.second->gvk() == gvk; });
   return at == by_path_.end() ? nullptr : at->second;
 }
 

@@ -1,4 +1,5 @@
-// What the server serves at this moment: the built-in resources and those that CustomResourceDefinitions add.
+// What the server serves at this moment: the built-in resources and those that
+// CustomResourceDefinitions add.
 #pragma once
 
 #include <map>
@@ -30,7 +31,7 @@ class Resources {
   void index();
 
   const schema::Catalogue* builtin_;
-  std::map<std::string, std::vector<schema::Resource>> custom_; ///< by definition
+  std::map<std::string, std::vector<schema::Resource>> custom_;         ///< by definition
   std::map<std::string, const schema::Resource*, std::less<>> by_path_; ///< "group/version/plural"
 };
 

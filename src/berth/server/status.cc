@@ -92,9 +92,8 @@ json::value details_of(const Error& error) {
       details["name"] = named->name;
     }
     if (dot != std::string_view::npos) {
-      details["group"] = named->what.substr(dot + 1, slash == std::string_view::npos
-                                                         ? slash
-                                                         : slash - dot - 1);
+      details["group"] =
+          named->what.substr(dot + 1, slash == std::string_view::npos ? slash : slash - dot - 1);
     }
     std::string kind(named->what.substr(0, std::min(dot, slash)));
     if (slash != std::string_view::npos) {
@@ -157,16 +156,14 @@ Status method_not_allowed() {
 }
 
 Status invalid_options(std::string_view kind, const WrongOption& wrong) {
-  json::object cause{{"reason", cause_reason(wrong.message)},
-                     {"message", wrong.message},
-                     {"field", wrong.field}};
+  json::object cause{
+      {"reason", cause_reason(wrong.message)}, {"message", wrong.message}, {"field", wrong.field}};
   return {.code = kUnprocessable,
           .reason = "Invalid",
           .message = fmt::format("{}.meta.k8s.io \"\" is invalid: {}: {}", kind, wrong.field,
                                  wrong.message),
-          .details = json::object{{"group", "meta.k8s.io"},
-                                  {"kind", kind},
-                                  {"causes", json::array{std::move(cause)}}}};
+          .details = json::object{
+              {"group", "meta.k8s.io"}, {"kind", kind}, {"causes", json::array{std::move(cause)}}}};
 }
 
 Status not_acceptable(std::string_view accepted) {

@@ -1,5 +1,5 @@
-// Kubernetes' answer to a request that failed, or that has nothing else to say: metav1.Status. Source: apimachinery
-// api/errors.
+// Kubernetes' answer to a request that failed, or that has nothing else to say: metav1.Status.
+// Source: apimachinery api/errors.
 #pragma once
 
 #include <string>
@@ -24,8 +24,8 @@ struct Status {
 /// A value or the Status that answers instead.
 template <class T> using Answer = tl::expected<T, Status>;
 
-/// Of an error of the store: details and causes follow from its message and causes, which name them in Kubernetes'
-/// words.
+/// Of an error of the store: details and causes follow from its message and causes, which name them
+/// in Kubernetes' words.
 Status status_of(const Error& error);
 
 tl::unexpected<Status> bad_request(std::string message);
