@@ -37,20 +37,31 @@ enum class ListKind {
 
 struct Type;
 
+/// What a typed server writes for a field whose value is empty ("", 0, false, [], {} of a map) or
+/// absent: Go's omitempty and pointers. Custom resources keep what they are given.
+enum class WhenEmpty {
+  Kept,    ///< an empty value as given; an absent one stays absent
+  Dropped, ///< neither
+  Zero,    ///< both, as "", 0, false or a struct of zeros
+  Null,    ///< an empty value as given, an absent one as null
+};
+
 struct Field {
   std::string name;
   const Type* type = nullptr; ///< never null
   bool required = false;
   std::string description; ///< of this use; else the type's own
+  WhenEmpty when_empty = WhenEmpty::Kept;
 };
 
-/// Immutable once built. Types may be recursive, so they are held by an arena (Types) and refer to
-/// each other by pointer.
+/// Immutable once built. Types may be recursive, so they are held by an arena (arena.h) and refer
+/// to each other by pointer.
 struct Type {
   Form form = Form::Any;
   std::string name; ///< "io.k8s.api.core.v1.PodSpec"; "" for nameless ones
   std::string format;
   std::string description;
+  std::string go_type;       ///< of texts and maps that have a Go name: "v1.PullPolicy"
   std::vector<Field> fields; ///< Struct: ordered by name
   const Type* element = nullptr;
 
@@ -62,6 +73,8 @@ struct Type {
   std::string merge_key;    ///< patchMergeKey; "" for lists of scalars
   bool retain_keys = false; ///< patchStrategy retainKeys
 
+  bool structural =
+      false; ///< of a custom resource: decoding takes any form, validate() looks at it
   bool nullable = false;
   bool preserve_unknown = false; ///< x-kubernetes-preserve-unknown-fields
   bool embedded = false;         ///< x-kubernetes-embedded-resource: a whole object with metadata

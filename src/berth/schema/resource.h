@@ -1,0 +1,42 @@
+// What an API server serves: one resource of one group and version, as discovery tells it. Source:
+// metav1.APIResource, apidiscovery/v2.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "berth/api/kinds.h"
+#include "berth/schema/type.h"
+
+namespace berth::schema {
+
+struct Subresource {
+  std::string name;           ///< "status", "scale", "binding"
+  api::GroupVersionKind kind; ///< of its body: autoscaling/v1 Scale, or that of the resource
+  std::vector<std::string> verbs;
+};
+
+struct Resource {
+  std::string group; ///< "" for core
+  std::string version;
+  std::string kind;
+  std::string plural;
+  std::string singular;
+  std::string list_kind; ///< "PodList"; "" where the resource cannot be listed
+  api::Scope scope = api::Scope::Namespaced;
+  std::vector<std::string> short_names;
+  std::vector<std::string> categories;
+  std::vector<std::string> verbs; ///< "create", "delete", ..., in discovery's order
+  std::vector<Subresource> subresources;
+  TypePtr type;        ///< of one object; never null
+  bool custom = false; ///< defined by a CustomResourceDefinition
+
+  api::GroupVersionKind gvk() const { return {group, version, kind}; }
+  bool namespaced() const { return scope == api::Scope::Namespaced; }
+  /// null if there is none of that name.
+  const Subresource* subresource(std::string_view name) const;
+  bool can(std::string_view verb) const;
+};
+
+} // namespace berth::schema
