@@ -100,7 +100,8 @@ Result<PathElement> element_of(const Type& list, const json::value& item) {
   case json::kind::array:
     return fail(Code::Invalid, "not supported: associative list with lists as elements");
   case json::kind::null:
-    return fail(Code::Invalid, "associative list without keys has an element that's an explicit null");
+    return fail(Code::Invalid,
+                "associative list without keys has an element that's an explicit null");
   default:
     return PathElement::item(item);
   }

@@ -13,9 +13,7 @@ std::vector<FieldSet::Node> zipped(const std::vector<FieldSet::Node>& left,
   auto l = left.begin();
   auto r = right.begin();
   while (l != left.end() || r != right.end()) {
-    const int order = l == left.end()    ? 1
-                      : r == right.end() ? -1
-                                         : compare(l->element, r->element);
+    const int order = l == left.end() ? 1 : r == right.end() ? -1 : compare(l->element, r->element);
     FieldSet::Node node = keep(order <= 0 ? &*l : nullptr, order >= 0 ? &*r : nullptr);
     if (node.member || !node.below.empty()) {
       out.push_back(std::move(node));
@@ -33,11 +31,9 @@ bool before(const FieldSet::Node& node, const PathElement& element) {
 } // namespace
 
 FieldSet::Node& FieldSet::node(const PathElement& element) {
-  auto at = std::ranges::lower_bound(nodes_, element,
-                                     [](const PathElement& a, const PathElement& b) {
-                                       return compare(a, b) < 0;
-                                     },
-                                     &Node::element);
+  auto at = std::ranges::lower_bound(
+      nodes_, element, [](const PathElement& a, const PathElement& b) { return compare(a, b) < 0; },
+      &Node::element);
   if (at == nodes_.end() || !(at->element == element)) {
     Node made;
     made.element = element;
@@ -170,9 +166,9 @@ FieldSet FieldSet::without_trees(const FieldSet& a, const FieldSet& b) {
     if (left == nullptr || right == nullptr) {
       return left == nullptr ? Node{} : *left;
     }
-    return right->member ? Node{}
-                         : Node{left->element, left->member,
-                                without_trees(left->below, right->below)};
+    return right->member
+               ? Node{}
+               : Node{left->element, left->member, without_trees(left->below, right->below)};
   });
   return out;
 }

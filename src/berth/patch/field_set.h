@@ -63,8 +63,12 @@ struct FieldSet::Node {
   bool operator==(const Node&) const = default;
 };
 
-inline bool FieldSet::operator==(const FieldSet& other) const { return nodes_ == other.nodes_; }
-inline bool FieldSet::empty() const { return nodes_.empty(); }
+inline bool FieldSet::operator==(const FieldSet& other) const {
+  return nodes_ == other.nodes_;
+}
+inline bool FieldSet::empty() const {
+  return nodes_.empty();
+}
 
 /// One path a line: ".spec.replicas\n.spec.template".
 std::string to_string(const FieldSet& set);

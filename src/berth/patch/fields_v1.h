@@ -8,7 +8,8 @@
 
 namespace berth::patch {
 
-/// Path elements of kinds that are not known are left out. Error: Invalid, the key and what it lacks.
+/// Path elements of kinds that are not known are left out. Error: Invalid, the key and what it
+/// lacks.
 Result<FieldSet> read_fields_v1(const json::value& fields);
 json::object write_fields_v1(const FieldSet& set);
 

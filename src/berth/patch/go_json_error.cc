@@ -28,8 +28,9 @@ std::string quoted(char c) {
     const auto byte = static_cast<unsigned char>(c);
     return byte < 0x20 || byte == 0x7f ? fmt::format(R"('\x{:02x}')", byte)
            : byte < 0x80               ? fmt::format("'{}'", c)
-                                       : "'" + std::string{static_cast<char>(0xc0 | (byte >> 6)),
-                                                           static_cast<char>(0x80 | (byte & 0x3f))} +
+                                       : "'" +
+                               std::string{static_cast<char>(0xc0 | (byte >> 6)),
+                                           static_cast<char>(0x80 | (byte & 0x3f))} +
                                "'"; // Go reads the byte as a code point
   }
   }
@@ -48,8 +49,9 @@ class Scanner {
 
  private:
   bool complain(std::string_view where) {
-    error_ = at_ >= text_.size() ? std::string(kEnd)
-                                 : fmt::format("invalid character {} {}", quoted(text_[at_]), where);
+    error_ = at_ >= text_.size()
+                 ? std::string(kEnd)
+                 : fmt::format("invalid character {} {}", quoted(text_[at_]), where);
     return false;
   }
   bool end() const { return at_ >= text_.size(); }
@@ -234,6 +236,8 @@ class Scanner {
 
 } // namespace
 
-std::string go_json_error(std::string_view text) { return Scanner(text).run(); }
+std::string go_json_error(std::string_view text) {
+  return Scanner(text).run();
+}
 
 } // namespace berth::patch

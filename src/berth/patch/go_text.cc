@@ -26,8 +26,8 @@ std::string go_value(const json::value& value) {
   if (const json::object* object = value.if_object()) {
     std::string out;
     for (const auto* member : sorted(*object)) {
-      out += (out.empty() ? "" : " ") + std::string(member->key()) + ":" +
-             go_value(member->value());
+      out +=
+          (out.empty() ? "" : " ") + std::string(member->key()) + ":" + go_value(member->value());
     }
     return "map[" + out + "]";
   }

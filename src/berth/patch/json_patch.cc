@@ -12,7 +12,9 @@ namespace {
 
 constexpr std::string_view kMissing = "missing value";
 
-tl::unexpected<Error> cannot(std::string message) { return fail(Code::Invalid, std::move(message)); }
+tl::unexpected<Error> cannot(std::string message) {
+  return fail(Code::Invalid, std::move(message));
+}
 tl::unexpected<Error> missing(std::string_view what) {
   return cannot(fmt::format("{}: {}", what, kMissing));
 }
@@ -87,8 +89,8 @@ struct Spot {
       return {};
     }
     if (const auto given = number(key); !given) {
-      return cannot(fmt::format("value was not a proper array index: '{}': {}", key,
-                                given.error().message));
+      return cannot(
+          fmt::format("value was not a proper array index: '{}': {}", key, given.error().message));
     }
     BERTH_TRY(const std::size_t index, index_in(key, array.size() + 1));
     array.insert(array.begin() + static_cast<std::ptrdiff_t>(index), std::move(value));
@@ -155,7 +157,7 @@ class Patcher {
   Result<void> run(const json::value& operation) {
     const json::value* kind = api::find(operation, "op");
     const std::string op = kind != nullptr && kind->is_string() ? std::string(kind->get_string())
-                                                               : std::string("unknown");
+                                                                : std::string("unknown");
     if (op == "add") {
       return add(operation);
     }
@@ -207,7 +209,8 @@ class Patcher {
     BERTH_TRY(const std::string path, pointer(operation, "path", "add"));
     const auto spot = find_spot(document_, path);
     if (!spot) {
-      return missing(fmt::format("add operation does not apply: doc is missing path: \"{}\"", path));
+      return missing(
+          fmt::format("add operation does not apply: doc is missing path: \"{}\"", path));
     }
     return with(fmt::format("error in add for path: '{}'", path), spot->add(value_of(operation)));
   }
@@ -305,9 +308,10 @@ class Patcher {
     json::value value = *found == nullptr ? json::value() : **found;
     copied_ += value.is_null() ? 0 : api::to_json(value).size();
     if (copied_ > kMostCopied) {
-      return cannot(fmt::format("Unable to complete the copy, the accumulated size increase of copy "
-                                "is {}, exceeding the limit {}",
-                                copied_, kMostCopied));
+      return cannot(
+          fmt::format("Unable to complete the copy, the accumulated size increase of copy "
+                      "is {}, exceeding the limit {}",
+                      copied_, kMostCopied));
     }
     return with("error while adding value during copy", target->add(std::move(value)));
   }

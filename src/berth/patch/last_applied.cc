@@ -38,9 +38,9 @@ void refresh_last_applied(json::value& object, const json::value& applied) {
     return;
   }
   json::value said = applied;
-  if (json::value* annotations = said.find_pointer("/metadata/annotations");
-      annotations != nullptr && annotations->is_object()) {
-    json::object& texts = annotations->get_object();
+  if (api::find_path(said, "metadata.annotations") != nullptr) {
+    json::object& texts =
+        api::object_at(api::object_at(said.get_object(), "metadata"), "annotations");
     if (const auto at = texts.find(kAnnotation); at != texts.end()) {
       texts.stable_erase(at);
     }

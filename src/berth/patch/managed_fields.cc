@@ -141,8 +141,8 @@ void cap_updaters(Managers& managers) {
       updaters.push_back(id);
     }
   }
-  std::ranges::stable_sort(
-      updaters, {}, [&](const ManagerId& id) { return seconds(managers.at(id).time); });
+  std::ranges::stable_sort(updaters, {},
+                           [&](const ManagerId& id) { return seconds(managers.at(id).time); });
   std::size_t count = updaters.size();
   std::map<std::string, ManagerId> first_of; // of each version
   for (std::size_t i = 0; i < updaters.size() && count > kMostUpdaters; ++i) {

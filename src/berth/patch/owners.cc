@@ -49,8 +49,8 @@ OwnershipRules rules_of(const Target& target) {
 }
 
 /// The managers after an update; the objects are without managedFields.
-Managers updated_managers(const Target& target, const json::value& live,
-                          const json::value& updated, Managers managers, const Writer& writer) {
+Managers updated_managers(const Target& target, const json::value& live, const json::value& updated,
+                          Managers managers, const Writer& writer) {
   // A manager of this name cannot be stored: names of requests are not empty.
   const ManagerId operation;
   managers = owners_after_update(rules_of(target), live, updated, std::move(managers), operation);
@@ -85,7 +85,9 @@ bool is_stored(const json::value& object) {
   return !api::string_at(object, "metadata.uid").empty();
 }
 
-std::string quoted(std::string_view text) { return api::to_json(json::value(text)); }
+std::string quoted(std::string_view text) {
+  return api::to_json(json::value(text));
+}
 
 std::string shown(const ManagerId& id) {
   std::string out = quoted(id.manager);
@@ -159,9 +161,8 @@ bool only_with_last_applied(const Target& target, const json::value& live,
     return false;
   }
   std::vector<OwnershipConflict> others;
-  std::ranges::copy_if(conflicts, std::back_inserter(others), [&](const OwnershipConflict& conflict) {
-    return !own->has(conflict.path);
-  });
+  std::ranges::copy_if(conflicts, std::back_inserter(others),
+                       [&](const OwnershipConflict& conflict) { return !own->has(conflict.path); });
   if (others.empty()) {
     return true;
   }
@@ -185,8 +186,8 @@ json::value track_update(const Target& target, const json::value& live, json::va
     write_managed_fields(updated, read_managed_fields(live).value_or(Managers()));
     return updated;
   }
-  write_managed_fields(
-      updated, updated_managers(target, before, updated, std::move(managers), writer));
+  write_managed_fields(updated,
+                       updated_managers(target, before, updated, std::move(managers), writer));
   return updated;
 }
 

@@ -16,7 +16,7 @@ namespace berth::patch {
 
 /// Who writes, and through what.
 struct Writer {
-  std::string manager; ///< manager_name() of the request
+  std::string manager;     ///< manager_name() of the request
   std::string subresource; ///< "" or "status"
   TimePoint now;
 };
@@ -51,11 +51,11 @@ enum class Conflicts { Refused, Forced };
 /// Errors: Conflict, with a cause (where.field) for each field that another manager owns with
 /// another value; BadRequest for another kind or for managedFields in `applied`; Internal (500
 /// without a reason) if `applied` is not of the type.
-Result<json::value> apply(const Target& target, const json::value& live,
-                          const json::value& applied, const Writer& writer, Conflicts conflicts);
+Result<json::value> apply(const Target& target, const json::value& live, const json::value& applied,
+                          const Writer& writer, Conflicts conflicts);
 
-/// The object of a kind that says nothing: apiVersion, kind, and what Go writes for an empty struct:
-/// structs held by value (their default is {}), required lists as null.
+/// The object of a kind that says nothing: apiVersion, kind, and what Go writes for an empty
+/// struct: structs held by value (their default is {}), required lists as null.
 json::value zero_object(const schema::Type& type, std::string_view api_version,
                         std::string_view kind);
 

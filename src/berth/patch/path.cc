@@ -105,7 +105,8 @@ PathElement PathElement::key(std::vector<std::pair<std::string, json::value>> ke
   PathElement out;
   out.kind = Kind::Key;
   out.keys = std::move(keys);
-  std::ranges::sort(out.keys, {}, [](const auto& entry) -> const std::string& { return entry.first; });
+  std::ranges::sort(out.keys, {},
+                    [](const auto& entry) -> const std::string& { return entry.first; });
   return out;
 }
 

@@ -33,7 +33,8 @@ struct PatchOptions {
   std::string field_manager;
   std::optional<bool> force;
 };
-/// Apply needs a field manager, other patches take no force. Error: Invalid, "PatchOptions.meta.k8s.io
+/// Apply needs a field manager, other patches take no force. Error: Invalid,
+/// "PatchOptions.meta.k8s.io
 /// "" is invalid: ...", with one cause a field.
 Result<void> check_options(const PatchOptions& options, PatchKind kind);
 

@@ -66,9 +66,8 @@ tl::unexpected<Error> no_merge_key(const json::value& map, std::string_view key)
 }
 
 tl::unexpected<Error> wrong_type(std::string_view expected, const json::value& actual) {
-  return fail(Code::Internal,
-              fmt::format("expected a {}, but received a {}", expected,
-                          actual.is_null() ? "%!s(<nil>)" : go_type(actual)));
+  return fail(Code::Internal, fmt::format("expected a {}, but received a {}", expected,
+                                          actual.is_null() ? "%!s(<nil>)" : go_type(actual)));
 }
 
 Result<bool> holds_maps(const json::array& a, const json::array& b) {
@@ -81,8 +80,9 @@ Result<bool> holds_maps(const json::array& a, const json::array& b) {
           return fail(Code::Invalid, "lists of lists are not supported");
         }
       } else if (go_type(*first) != go_type(element)) {
-        return fail(Code::Internal, fmt::format("list element types are not identical: [{} {}]",
-                                                go_value(json::value(a)), go_value(json::value(b))));
+        return fail(Code::Internal,
+                    fmt::format("list element types are not identical: [{} {}]",
+                                go_value(json::value(a)), go_value(json::value(b))));
       }
     }
   }

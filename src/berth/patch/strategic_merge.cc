@@ -24,9 +24,8 @@ tl::unexpected<Error> bad_format(std::string_view what) {
 
 tl::unexpected<Error> unknown_directive(const json::value& directive, const json::value& map) {
   const std::string shown =
-      directive.is_string()
-          ? go_value(directive)
-          : fmt::format("%!s({}={})", go_type(directive), go_value(directive));
+      directive.is_string() ? go_value(directive)
+                            : fmt::format("%!s({}={})", go_type(directive), go_value(directive));
   return fail(Code::Internal,
               fmt::format("unknown patch type: {} in map: {}", shown, go_value(map)));
 }
@@ -138,7 +137,8 @@ class Merger {
     const json::array keys = given->get_array();
     erase(changes, kRetainKeys);
     const auto kept = [&](std::string_view key) {
-      return std::ranges::any_of(keys, [&](const json::value& one) { return one == key; });
+      return std::ranges::any_of(
+          keys, [&](const json::value& one) { return one.is_string() && one.get_string() == key; });
     };
     for (const auto& [key, change] : changes) {
       if (!change.is_null() && !key.starts_with(kDeleteFrom) && !key.starts_with(kElementOrder) &&
@@ -170,8 +170,7 @@ class Merger {
       if (!wanted.is_array()) {
         return wrong_type(kList, wanted);
       }
-      BERTH_TRY(const std::string field,
-                list_of(order, kElementOrder, "setElementOrder list"));
+      BERTH_TRY(const std::string field, list_of(order, kElementOrder, "setElementOrder list"));
       BERTH_CHECK(set_order(target, changes, type, field, wanted.get_array()));
       erase(changes, field);
     }
@@ -317,8 +316,8 @@ class Merger {
         continue;
       }
       json::value& element = merged[static_cast<std::size_t>(place)];
-      BERTH_TRY(element, map(std::move(element), change, rule.type == nullptr ? nullptr
-                                                                              : rule.type->element));
+      BERTH_TRY(element, map(std::move(element), change,
+                             rule.type == nullptr ? nullptr : rule.type->element));
     }
     return in_order(merged, changes, live, rule.key);
   }

@@ -16,7 +16,9 @@ const json::object* map_in(const json::value* value) {
   return value == nullptr ? nullptr : value->if_object();
 }
 
-bool same_atom(const Atom& a, const Atom& b) { return a.kind == b.kind && a.atomic == b.atomic; }
+bool same_atom(const Atom& a, const Atom& b) {
+  return a.kind == b.kind && a.atomic == b.atomic;
+}
 
 /// A null side is an absent one; not both are absent.
 class Comparer {

@@ -51,7 +51,9 @@ Below below(const Type& type, const json::value& value) {
 
 } // namespace
 
-FieldSet fields_of(const Type& type, const json::value& value) { return below(type, value).fields; }
+FieldSet fields_of(const Type& type, const json::value& value) {
+  return below(type, value).fields;
+}
 
 FieldSet with_named_parents(const FieldSet& set, const Type& type) {
   FieldSet out;
@@ -71,7 +73,8 @@ const json::value* value_at(const Type& type, const json::value* in, const PathE
   if (in != nullptr && element.kind == PathElement::Kind::Field) {
     return in->is_object() ? in->get_object().if_contains(element.name) : nullptr;
   }
-  return in != nullptr && in->is_array() ? KeyedList(type, &in->get_array()).only(element) : nullptr;
+  return in != nullptr && in->is_array() ? KeyedList(type, &in->get_array()).only(element)
+                                         : nullptr;
 }
 
 // `live` is null where the object no longer has what the set names.

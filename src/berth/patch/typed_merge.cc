@@ -165,9 +165,8 @@ json::value removed_from_map(const Type& type, const json::object& object,
     }
     const FieldSet& below = removed.under(element);
     const Type* of = member_type(type, key);
-    json::value left = below.empty()
-                           ? value
-                           : remove_fields(of == nullptr ? deduced_type() : *of, value, below);
+    json::value left =
+        below.empty() ? value : remove_fields(of == nullptr ? deduced_type() : *of, value, below);
     if (!left.is_null() || value.is_null()) { // absent rather than emptied to null
       out[key] = std::move(left);
     }
