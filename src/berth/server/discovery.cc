@@ -15,7 +15,7 @@ using schema::Resource;
 using schema::Subresource;
 
 json::array texts(const std::vector<std::string>& all) {
-  return {all.begin(), all.end()};
+  return json::array(all.begin(), all.end());
 }
 
 struct Version {

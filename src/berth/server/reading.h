@@ -6,6 +6,7 @@
 #include "berth/net/http.h"
 #include "berth/schema/resource.h"
 #include "berth/server/call.h"
+#include "berth/server/render.h"
 
 namespace berth::server {
 

@@ -26,12 +26,7 @@ struct ScalePaths {
   std::string selector;
 };
 
-ScalePaths paths_of(const schema::Resource& resource) {
-  if (resource.custom) {
-    return {.spec = resource.scale.spec_replicas,
-            .status = resource.scale.status_replicas,
-            .selector = resource.scale.selector};
-  }
+ScalePaths paths_of(const schema::Resource&) {
   return {};
 }
 
