@@ -52,6 +52,7 @@ find_package(Boost 1.81 REQUIRED COMPONENTS json url)
 find_package(Threads REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(OpenSSL 3.0 REQUIRED)
+find_package(SQLite3 REQUIRED)
 find_package(mimalloc 2.0 REQUIRED)
 # Its CMake package asks for libraries that only its own HTTP server needs.
 find_library(BERTH_PROMETHEUS prometheus-cpp-core REQUIRED)

@@ -159,24 +159,24 @@ TEST_P(SelectorTextBad, NamesTheCharacter) {
   const auto selector = parse_selector_text(GetParam().given);
   ASSERT_FALSE(selector.has_value()) << to_string(*selector);
   EXPECT_THAT(selector.error().message, HasSubstr(GetParam().want));
-  EXPECT_THAT(selector.error().message, HasSubstr("\"" + GetParam().given + "\""));
 }
 
-INSTANTIATE_TEST_SUITE_P(Bad, SelectorTextBad,
-                         testing::Values(BadCase{"a=b,", "a label key was expected at character 5"},
-                                         BadCase{"=b", "a label key was expected"},
-                                         BadCase{"a b", "one of = == != in notin > < was expected"},
-                                         BadCase{"a in x", "( was expected"},
-                                         BadCase{"a in (x", "a comma or ) was expected"},
-                                         BadCase{"a=b c=d", "a comma was expected"},
-                                         BadCase{"a>many", "an integer was expected"},
-                                         BadCase{"a>", "an integer was expected"},
-                                         BadCase{"-a=b", "not a label key"},
-                                         BadCase{"a=b!c", "a comma was expected"},
-                                         BadCase{"a=b@c", "not a label value: \"b@c\""},
-                                         BadCase{"a=-b", "not a label value"},
-                                         BadCase{"a in (x y)", "a comma or ) was expected"},
-                                         BadCase{"!a=b", "a comma was expected"}));
+INSTANTIATE_TEST_SUITE_P(
+    Bad, SelectorTextBad,
+    testing::Values(BadCase{"a=b,", "found '', expected: identifier after ','"},
+                    BadCase{"=b", "found '=', expected: identifier"},
+                    BadCase{"a b", "found 'b', expected: in, notin, =, ==, !=, gt, lt"},
+                    BadCase{"a in x", "found 'x', expected: '('"},
+                    BadCase{"a in (x", "found '', expected: ',', ')' or identifier"},
+                    BadCase{"a=b c=d", "found 'c', expected: ',' or 'end of string'"},
+                    BadCase{"a>many", "the value must be an integer"},
+                    BadCase{"a>", "the value must be an integer"},
+                    BadCase{"-a=b", "Invalid value: \"-a\": name part must"},
+                    BadCase{"a=b!c", "found '!', expected: ',' or 'end of string'"},
+                    BadCase{"a=b@c", "Invalid value: \"b@c\": a valid label"},
+                    BadCase{"a=-b", "a valid label"},
+                    BadCase{"a in (x y)", "found 'y', expected: ',', ')' or identifier"},
+                    BadCase{"!a=b", "found '=', expected: ',' or 'end of string'"}));
 
 TEST(SelectorProperty, TextRoundTripsAndMatchesTheSame) {
   Rng rng(17);

@@ -39,7 +39,12 @@ class Parser {
         return out;
       }
       if (!take(",")) {
-        return bad("a comma was expected");
+        return found("',' or 'end of string'");
+      }
+      skip_blanks();
+      if (at_end() || (is_mark(peek()) && peek() != '!')) {
+        return fail(Code::Invalid, fmt::format("found '{}', expected: identifier after ','",
+                                               at_end() ? std::string() : std::string(1, peek())));
       }
     }
   }
@@ -58,22 +63,28 @@ class Parser {
       out.op = Operator::Exists;
     } else if (take("!=")) {
       out.op = Operator::NotIn;
-      out.values = {word()};
+      BERTH_TRY(std::string value, parse_value());
+      out.values = {std::move(value)};
     } else if (take("==") || take("=")) {
       out.op = Operator::In;
-      out.values = {word()};
+      BERTH_TRY(std::string value, parse_value());
+      out.values = {std::move(value)};
     } else if (peek() == '>' || peek() == '<') {
       out.op = take(">") ? Operator::Gt : Operator::Lt;
       take("<");
-      out.values = {word()};
-      if (out.values[0].empty() ||
-          out.values[0].find_first_not_of("0123456789+-") != std::string::npos) {
-        return bad("an integer was expected after > or <");
+      BERTH_TRY(std::string value, parse_value());
+      if (value.empty() || value.find_first_not_of("0123456789+-") != std::string::npos) {
+        return bad(fmt::format("values[0]: Invalid value: \"{}\": for 'Gt', 'Lt' operators, the "
+                               "value must be an integer",
+                               value));
       }
+      out.values = {std::move(value)};
     } else {
+      const std::size_t start = pos_;
       const std::string op = word();
       if (op != "in" && op != "notin") {
-        return bad("one of = == != in notin > < was expected");
+        pos_ = start;
+        return found("in, notin, =, ==, !=, gt, lt");
       }
       out.op = op == "in" ? Operator::In : Operator::NotIn;
       BERTH_TRY(out.values, parse_set());
@@ -83,7 +94,7 @@ class Parser {
 
   Result<std::vector<std::string>> parse_set() {
     if (!take("(")) {
-      return bad("( was expected");
+      return found("'('");
     }
     std::vector<std::string> values;
     while (true) {
@@ -94,7 +105,7 @@ class Parser {
         return values;
       }
       if (!take(",")) {
-        return bad("a comma or ) was expected");
+        return found("',', ')' or identifier");
       }
     }
   }
@@ -102,19 +113,35 @@ class Parser {
   Result<std::string> parse_key() {
     std::string key = word();
     if (key.empty()) {
-      return bad("a label key was expected");
+      return found("identifier");
     }
     if (!is_name(key, "-_./")) {
-      return bad("not a label key");
+      return bad(fmt::format("<nil>: Invalid value: \"{}\": name part must consist of alphanumeric "
+                             "characters, '-', '_' or '.', and must start and end with an "
+                             "alphanumeric character",
+                             key));
     }
     return key;
+  }
+
+  /// May be empty, before a comma or the end.
+  Result<std::string> parse_value() {
+    std::string value = word();
+    skip_blanks();
+    if (value.empty() && !at_end() && peek() != ',') {
+      return found("identifier");
+    }
+    return value;
   }
 
   Result<Requirement> check_values(Requirement out) {
     for (const std::string& value : out.values) {
       const bool number = out.op == Operator::Gt || out.op == Operator::Lt;
       if (!number && !value.empty() && (!is_name(value, "-_.") || value.size() > 63)) {
-        return bad(fmt::format("not a label value: \"{}\"", value));
+        return bad(fmt::format("values[0]: Invalid value: \"{}\": a valid label must be an empty "
+                               "string or consist of alphanumeric characters, '-', '_' or '.', and "
+                               "must start and end with an alphanumeric character",
+                               value));
       }
     }
     return out;
@@ -150,9 +177,19 @@ class Parser {
   }
   bool at_end() const { return pos_ >= text_.size(); }
   char peek() const { return text_[pos_]; }
-  tl::unexpected<Error> bad(std::string_view why) const {
-    return fail(Code::Invalid,
-                fmt::format("not a selector: {} at character {}: \"{}\"", why, pos_ + 1, text_));
+  /// labels.Parse's words for a token that is not what was expected.
+  tl::unexpected<Error> found(std::string_view expected) {
+    skip_blanks();
+    std::string token;
+    if (!at_end() && is_mark(peek())) {
+      token = peek();
+    } else {
+      token = word();
+    }
+    return bad(fmt::format("found '{}', expected: {}", token, expected));
+  }
+  static tl::unexpected<Error> bad(std::string_view why) {
+    return fail(Code::Invalid, fmt::format("unable to parse requirement: {}", why));
   }
 
   std::string_view text_;

@@ -102,12 +102,5 @@ TEST_F(ExtenderRun, InRealTimeItIsCalledOnTheLoop) {
   EXPECT_THAT(o.err, HasSubstr("the scheduler's pages are at http://127.0.0.1:"));
 }
 
-TEST_F(ExtenderRun, TlsIsSaidToBeMissing) {
-  const auto o = berth_run(
-      words(config("https://gpu.example", "  filterVerb: f\n  ignorable: true\n"), {"--quiet"}));
-  EXPECT_THAT(o.err, HasSubstr("TLS is not supported here"));
-  EXPECT_EQ(o.code, 0);
-}
-
 } // namespace
 } // namespace berth::cli

@@ -208,7 +208,10 @@ class Talk {
 
   VirtualLoop loop_{TimePoint::from_unix_seconds(1'700'000'000)};
   store::MemoryStore store_;
-  store::Registry registry_{store_, Rng(1), {.namespaces = store::Registry::Namespaces::MustExist}};
+  store::Registry registry_{store_,
+                            Rng(1),
+                            {.namespaces = store::Registry::Namespaces::MustExist,
+                             .admission = store::server_admission()}};
   server::ApiServer server_{loop_, registry_, {}};
 };
 

@@ -50,7 +50,9 @@ scheduler::SchedulerOptions scheduler_options(const ClusterOptions& options) {
 
 struct Cluster::State {
   State(Loop& on_loop, ClusterSpec given, ClusterOptions options)
-      : loop(on_loop), spec(std::move(given)), rng(options.seed), registry(store, rng.fork(1)),
+      : loop(on_loop), spec(std::move(given)), rng(options.seed),
+        store(options.store != nullptr ? options.store : &own_store),
+        registry(*store, rng.fork(1), options.registry),
         admin(registry, on_loop), direct(registry, on_loop),
         control_line(direct, on_loop, rng.fork(5), options.line_faults),
         scheduler_line(direct, on_loop, rng.fork(6), options.line_faults),
@@ -85,7 +87,8 @@ struct Cluster::State {
   Loop& loop;
   ClusterSpec spec;
   Rng rng;
-  store::MemoryStore store;
+  store::MemoryStore own_store;
+  store::Store* store;
   store::Registry registry;
   client::LocalClient admin;
   client::LocalClient direct;
@@ -212,7 +215,7 @@ store::Registry& Cluster::registry() {
 }
 
 std::uint64_t Cluster::changes() const {
-  return state_->store.revision() + std::as_const(state_->fleet).changes();
+  return state_->store->revision() + std::as_const(state_->fleet).changes();
 }
 
 void Cluster::set_line_faults(const client::Faults& faults) {

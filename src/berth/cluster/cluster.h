@@ -18,15 +18,12 @@
 #include "berth/cluster/spec.h"
 #include "berth/hardware/choose.h"
 #include "berth/runtime/facts.h"
+#include "berth/store/registry.h"
 
 namespace berth::scheduler {
 class Scheduler;
 struct SchedulerOptions;
 } // namespace berth::scheduler
-namespace berth::store {
-class Registry;
-}
-
 namespace berth::cluster {
 
 class Fleet;
@@ -41,6 +38,9 @@ struct ClusterOptions {
   std::shared_ptr<const scheduler::SchedulerOptions> scheduler = nullptr;
   /// Pods whose scheduling decisions are kept whole (explain/book.h); each must parse.
   std::vector<std::string> explain = {};
+  /// Where objects are kept; must outlive the cluster. null: in memory, for as long as the cluster lives.
+  store::Store* store = nullptr;
+  store::Registry::Options registry = {};
   /// How bad the lines between the API and every component are; none by default.
   client::Faults line_faults = {};
 };

@@ -71,29 +71,27 @@ void ignore_managed(const std::vector<Extender>& extenders, Profile& profile) {
   }
 }
 
-void remark_on(const ConfigDocument& document, std::vector<ConfigRemark>& remarks) {
-  if (!document.without_effect.empty()) {
-    remarks.push_back({.severity = Severity::Note,
-                       .where = at_field(document.without_effect.front()),
-                       .message = fmt::format("read, and without effect: one scheduler runs, in "
-                                              "this process: {}",
-                                              fmt::join(document.without_effect, ", "))});
+void remark_on(const ConfigDocument& document, bool own_process,
+               std::vector<ConfigRemark>& remarks) {
+  std::vector<std::string> idle = document.without_effect;
+  if (own_process) {
+    std::erase_if(idle, [](const std::string& name) {
+      return name == "leaderElection" || name == "clientConnection";
+    });
   }
-  for (std::size_t i = 0; i < document.extenders.size(); ++i) {
-    const Extender& extender = document.extenders[i];
-    if (extender.enable_https || extender.url_prefix.starts_with("https:")) {
-      remarks.push_back({.severity = Severity::Warning,
-                         .where = at_field(fmt::format("extenders[{}]", i)),
-                         .message = fmt::format("TLS is not supported here, so no call to this "
-                                                "extender can succeed: {}",
-                                                extender.url_prefix)});
-    }
+  if (!idle.empty()) {
+    remarks.push_back(
+        {.severity = Severity::Note,
+         .where = at_field(idle.front()),
+         .message = fmt::format(
+             "read, and without effect: {}{}",
+             own_process ? "" : "one scheduler runs, in this process: ", fmt::join(idle, ", "))});
   }
 }
 
 Result<SchedulerConfig> make_config(const ConfigDocument& document, const ConfigContext& context) {
   SchedulerConfig config;
-  remark_on(document, config.remarks);
+  remark_on(document, context.own_process, config.remarks);
   std::vector<MadeProfile> made;
   for (std::size_t i = 0; i < document.profiles.size(); ++i) {
     std::vector<ConfigRemark> remarks;
@@ -124,6 +122,8 @@ Result<SchedulerConfig> make_config(const ConfigDocument& document, const Config
   config.queue.max_backoff = Duration::seconds(document.pod_max_backoff_seconds);
   config.parallelism = document.parallelism;
   config.extenders = document.extenders;
+  config.leader_election = document.leader_election;
+  config.client_connection = document.client_connection;
   return config;
 }
 

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,8 @@ struct SchedulerConfig {
   QueueOptions queue;
   std::int64_t parallelism = 16;
   std::vector<Extender> extenders;
+  std::optional<LeaderElection> leader_election;     ///< as far as the file says
+  std::optional<ClientConnection> client_connection; ///< as far as the file says
   std::vector<ConfigRemark> remarks;
 };
 
@@ -40,6 +43,9 @@ struct ConfigContext {
   std::function<Profile(KubernetesVersion)> defaults;
   /// Plugins that go by another name in files, e.g. Coscheduling -> Gang. Args and kinds too.
   std::map<std::string, std::string, std::less<>> other_names = {};
+  /// Whether a scheduler process of its own is configured: then it has an API to connect to and
+  /// others to elect a leader among.
+  bool own_process = false;
 };
 
 /// Of the profiles' queue orders only one can hold: where some profile names its own, a plugin that

@@ -25,10 +25,20 @@ struct Extender {
     std::string name;
     bool ignored_by_scheduler = false;
   };
+  /// How its server is known over https. Texts are PEM; files are read when it is called.
+  struct Tls {
+    bool insecure = false;
+    std::string server_name;
+    std::string cert_file, key_file, ca_file;
+    std::string cert_data, key_data, ca_data; ///< base64 of PEM; stands before the file
+
+    bool operator==(const Tls&) const = default;
+  };
   std::string url_prefix;
   std::string filter_verb, preempt_verb, prioritize_verb, bind_verb; ///< "": not asked for this
   std::int64_t weight = 0;
   bool enable_https = false;
+  Tls tls;
   bool node_cache_capable = false; ///< gets names of nodes, not the nodes
   bool ignorable = false;          ///< its failure is no error
   Duration http_timeout = Duration::seconds(5);

@@ -32,6 +32,19 @@ void read_managed(const Field& in, Extender& out) {
   }
 }
 
+void read_tls(const Field& in, Extender::Tls& out) {
+  api::refuse_unknown(in, {"insecure", "serverName", "certFile", "keyFile", "caFile", "certData",
+                           "keyData", "caData"});
+  in.read("insecure", out.insecure);
+  in.read("serverName", out.server_name);
+  in.read("certFile", out.cert_file);
+  in.read("keyFile", out.key_file);
+  in.read("caFile", out.ca_file);
+  in.read("certData", out.cert_data);
+  in.read("keyData", out.key_data);
+  in.read("caData", out.ca_data);
+}
+
 } // namespace
 
 void decode(const Field& in, LeaderElection& out) {
@@ -102,10 +115,7 @@ void decode(const Field& in, Extender& out) {
   in.read("ignorable", out.ignorable);
   in.within("httpTimeout",
             [&](const Field& field) { api::decode_duration(field, out.http_timeout); });
-  in.within("tlsConfig", [](const Field& tls) {
-    api::refuse_unknown(tls, {"insecure", "serverName", "certFile", "keyFile", "caFile", "certData",
-                              "keyData", "caData"});
-  });
+  in.within("tlsConfig", [&](const Field& tls) { read_tls(tls, out.tls); });
   in.within("managedResources", [&](const Field& list) {
     list.each([&](const Field& item) { read_managed(item, out); });
   });

@@ -251,13 +251,11 @@ extenders:
 - urlPrefix: http://gpu.example
   filterVerb: filter
   managedResources: [{name: example.com/gpu, ignoredByScheduler: true}]
-- {urlPrefix: "https://other.example", httpTimeout: 30s}
+- {urlPrefix: "https://other.example", httpTimeout: 30s, tlsConfig: {serverName: gpu, caData: eA==}}
 )");
   EXPECT_THAT(
       remarks(made),
       ElementsAre(
-          "warning: sched.yaml:16:3: extenders[1]: TLS is not supported here, so no call to this "
-          "extender can succeed: https://other.example",
           "warning: sched.yaml:7:24: profiles[0].plugins.multiPoint.enabled[0].name: plugin "
           "NodeDeclaredFeatures is not here yet: what it would keep out or prefer is not looked at",
           "note: sched.yaml:8:25: profiles[0].plugins.multiPoint.disabled[0].name: disables "

@@ -20,6 +20,8 @@ struct HttpPost {
   std::string url;
   std::string body;
   Duration timeout;
+  sched::Extender::Tls tls; ///< for https; without any authority of its own the server is believed,
+                            ///< as kube-scheduler does with enableHTTPS
 };
 /// Answers once, in the call or later.
 using HttpPoster =

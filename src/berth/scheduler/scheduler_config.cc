@@ -7,8 +7,9 @@
 
 namespace berth::scheduler {
 
-Result<sched::SchedulerConfig> read_config(std::string_view text, std::string_view file,
-                                           std::string_view gpu_policy) {
+namespace {
+
+Result<sched::ConfigContext> context_for(std::string_view gpu_policy) {
   sched::ConfigContext context{
       .registry = sched::builtin_plugins(),
       .defaults = [policy = std::string(gpu_policy)](
@@ -23,6 +24,21 @@ Result<sched::SchedulerConfig> read_config(std::string_view text, std::string_vi
                       {"FGDScore", "FGD"}}};
   BERTH_CHECK(context.registry.add(gang::kGangPlugin,
                                    gang::gang_plugin(std::make_shared<const gang::Groups>())));
+  return context;
+}
+
+} // namespace
+
+Result<sched::SchedulerConfig> read_config(std::string_view text, std::string_view file,
+                                           std::string_view gpu_policy) {
+  BERTH_TRY(const sched::ConfigContext context, context_for(gpu_policy));
+  return sched::read_scheduler_config(text, file, context);
+}
+
+Result<sched::SchedulerConfig> read_process_config(std::string_view text, std::string_view file,
+                                                   std::string_view gpu_policy) {
+  BERTH_TRY(sched::ConfigContext context, context_for(gpu_policy));
+  context.own_process = true;
   return sched::read_scheduler_config(text, file, context);
 }
 

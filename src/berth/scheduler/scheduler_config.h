@@ -14,6 +14,11 @@ namespace berth::scheduler {
 Result<sched::SchedulerConfig> read_config(std::string_view text, std::string_view file,
                                            std::string_view gpu_policy = "topology");
 
+/// The same for a scheduler process of its own, which has an API to connect to and a lead to stand
+/// for.
+Result<sched::SchedulerConfig> read_process_config(std::string_view text, std::string_view file,
+                                                   std::string_view gpu_policy = "topology");
+
 /// Options that start. With extenders `poster` is still to be set.
 SchedulerOptions options_of(const sched::SchedulerConfig& config);
 

@@ -30,8 +30,7 @@ Answer<net::HttpResponse> by_verb(const Shared& shared, Call& call,
                                   const schema::Resource& resource) {
   const std::string& verb = call.info.verb;
   if (verb == "get") {
-    return flag(call.query, "watch") ? watch_objects(shared, call, resource)
-                                     : get_object(shared, call, resource);
+    return get_object(shared, call, resource);
   }
   if (verb == "list") {
     return list_objects(shared, call, resource);
@@ -202,7 +201,16 @@ void ApiServer::handle(const net::HttpRequest& request, const net::HttpRespond& 
   net::HttpResponse response =
       answered ? *std::move(answered) : to_response(std::move(answered).error());
   compress(request, response);
-  respond(std::move(response));
+  if (response.stream || call.info.verb == "get" || call.info.verb == "list" ||
+      !call.info.is_resource) {
+    respond(std::move(response));
+    return;
+  }
+  // What is answered is kept.
+  state_->shared.registry->when_durable(
+      [respond, response = std::move(response)](const Result<void>& kept) {
+        respond(kept ? response : to_response(internal_error(kept.error().message)));
+      });
 }
 
 } // namespace berth::server

@@ -24,22 +24,27 @@ std::optional<std::uint64_t> number_of(std::string_view token) {
 
 } // namespace
 
-ListPages::Page ListPages::first(store::ObjectList list, std::size_t limit) {
-  return cut(std::move(list), limit);
+ListPages::Page ListPages::first(store::ObjectList list, store::ListOptions what,
+                                 std::size_t limit) {
+  return cut({.list = std::move(list), .what = std::move(what)}, limit);
 }
 
-ListPages::Page ListPages::cut(store::ObjectList list, std::size_t limit) {
-  Page page{.items = {}, .resource_version = list.resource_version, .continue_token = {}};
-  if (limit == 0 || list.items.size() <= limit) {
-    page.items = std::move(list.items);
+ListPages::Page ListPages::cut(Rest rest, std::size_t limit) {
+  Page page{.items = {}, .resource_version = rest.list.resource_version, .continue_token = {}};
+  auto& items = rest.list.items;
+  auto next = items.begin();
+  for (; next != items.end() && page.items.size() < limit; ++next) {
+    if (store::covers(rest.what, *next)) {
+      page.items.push_back(*next);
+    }
+  }
+  if (next == items.end()) {
     return page;
   }
-  const auto end = list.items.begin() + static_cast<std::ptrdiff_t>(limit);
-  page.items.assign(list.items.begin(), end);
-  list.items.erase(list.items.begin(), end);
-  page.remaining = list.items.size();
+  items.erase(items.begin(), next);
+  page.remaining = items.size();
   page.continue_token = fmt::format("{}{}", kPrefix, ++last_);
-  kept_.emplace(last_, std::move(list));
+  kept_.emplace(last_, std::move(rest));
   while (kept_.size() > most_) {
     kept_.erase(kept_.begin());
   }

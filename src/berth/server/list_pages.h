@@ -24,16 +24,22 @@ class ListPages {
     std::string continue_token; ///< "": this is the last
     std::size_t remaining = 0;
   };
-  Page first(store::ObjectList list, std::size_t limit);
+  /// `list`: everything of `what`'s kind and namespace; pages hold what `what` covers. A page may
+  /// be followed by an empty one: what comes later is not looked at.
+  Page first(store::ObjectList list, store::ListOptions what, std::size_t limit);
   /// BadRequest: no token of ours; 410 Expired: what it named is gone.
   Answer<Page> next(std::string_view token, std::size_t limit);
 
  private:
-  Page cut(store::ObjectList list, std::size_t limit);
+  struct Rest {
+    store::ObjectList list;
+    store::ListOptions what;
+  };
+  Page cut(Rest rest, std::size_t limit);
 
   std::size_t most_;
   std::uint64_t last_ = 0;
-  std::map<std::uint64_t, store::ObjectList> kept_;
+  std::map<std::uint64_t, Rest> kept_;
 };
 
 } // namespace berth::server

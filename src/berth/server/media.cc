@@ -118,8 +118,10 @@ Answer<Encoding> body_encoding(std::string_view content_type) {
     return *encoding;
   }
   return tl::unexpected(
+      // Clients look for these words, protobuf included, before they turn to JSON.
       unsupported_media_type("the body of the request was in an unknown format - accepted media "
-                             "types include: application/json, application/yaml"));
+                             "types include: application/json, application/yaml, "
+                             "application/vnd.kubernetes.protobuf"));
 }
 
 std::string_view content_type(Encoding encoding) {

@@ -131,6 +131,28 @@ Answer<void> ask_budgets(const Shared& shared, const api::Object& pod, bool dry_
   return take_disruption(shared, concerned.front(), pod, dry_run);
 }
 
+/// The pod says why it goes.
+Result<api::Object> mark_disrupted(const Shared& shared, const api::Object& pod, bool dry_run) {
+  const std::string now = to_rfc3339(shared.loop->now());
+  const api::Object marked = pod.edit([&](json::object& document) {
+    json::value& list = api::object_at(document, "status")["conditions"];
+    json::array& conditions = list.is_array() ? list.get_array() : list.emplace_array();
+    json::object condition{
+        {"type", "DisruptionTarget"},        {"status", "True"},
+        {"lastProbeTime", nullptr},          {"lastTransitionTime", now},
+        {"reason", "EvictionByEvictionAPI"}, {"message", "Eviction API: evicting"}};
+    for (json::value& one : conditions) {
+      if (api::string_at(one, "type") == "DisruptionTarget") {
+        one = std::move(condition);
+        return;
+      }
+    }
+    conditions.emplace_back(std::move(condition));
+  });
+  return shared.registry->update(marked, store::Subresource::Status, shared.loop->now(),
+                                 {.dry_run = dry_run});
+}
+
 } // namespace
 
 Answer<net::HttpResponse> bind_pod(const Shared& shared, Call& call) {
@@ -186,6 +208,9 @@ Answer<net::HttpResponse> evict_pod(const Shared& shared, Call& call) {
   }
   if (auto asked = ask_budgets(shared, *pod, query->dry_run); !asked) {
     return tl::unexpected(std::move(asked).error());
+  }
+  if (const auto marked = mark_disrupted(shared, *pod, query->dry_run); !marked) {
+    return tl::unexpected(status_of(marked.error()));
   }
   const auto left = shared.registry->remove(store::kPods, key, how, shared.loop->now(),
                                             {.dry_run = query->dry_run});

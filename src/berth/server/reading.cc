@@ -46,6 +46,25 @@ Answer<net::HttpResponse> get_object(const Shared& shared, const Call& call,
   return answer(200, call, render_object(*found, resource, *options));
 }
 
+namespace {
+
+Answer<ListPages::Page> page_of(const Shared& shared, const ListQuery& query) {
+  const std::size_t limit = query.limit == 0 ? SIZE_MAX : static_cast<std::size_t>(query.limit);
+  if (!query.continue_token.empty()) {
+    return shared.pages->next(query.continue_token, limit);
+  }
+  if (query.limit == 0) {
+    store::ObjectList all = shared.registry->list(query.what);
+    return ListPages::Page{.items = std::move(all.items),
+                           .resource_version = all.resource_version,
+                           .continue_token = {}};
+  }
+  const store::ListOptions whole{.kind = query.what.kind, .ns = query.what.ns, .labels = {}};
+  return shared.pages->first(shared.registry->list(whole), query.what, limit);
+}
+
+} // namespace
+
 Answer<net::HttpResponse> list_objects(const Shared& shared, const Call& call,
                                        const schema::Resource& resource) {
   const auto options = render_options(shared, call);
@@ -59,11 +78,7 @@ Answer<net::HttpResponse> list_objects(const Shared& shared, const Call& call,
   if (const auto version = version_number(query->resource_version); !version) {
     return tl::unexpected(version.error());
   }
-  const auto limit = static_cast<std::size_t>(query->limit);
-  auto page =
-      query->continue_token.empty()
-          ? Answer<ListPages::Page>(shared.pages->first(shared.registry->list(query->what), limit))
-          : shared.pages->next(query->continue_token, limit);
+  auto page = page_of(shared, *query);
   if (!page) {
     return tl::unexpected(std::move(page).error());
   }

@@ -73,9 +73,19 @@ class Watcher : public std::enable_shared_from_this<Watcher> {
       bookmark(false);
       return;
     }
-    stream_->send(line(type_text(event.type),
-                       render_object(event.object, resource_, options_, !columns_told_)));
+    send(line(type_text(event.type),
+              render_object(event.object, resource_, options_, !columns_told_)));
     columns_told_ = true;
+  }
+
+  /// Nobody hears of what a crash could undo.
+  void send(std::string text) {
+    shared_.registry->when_durable(
+        [stream = stream_, text = std::move(text)](const Result<void>& kept) {
+          if (kept) {
+            stream->send(text);
+          }
+        });
   }
 
   /// How far this watch has come, for clients that want to go on from there.
@@ -137,9 +147,6 @@ Answer<net::HttpResponse> watch_objects(const Shared& shared, const Call& call,
   auto query = list_query(call.info, resource, call.query);
   if (!query) {
     return tl::unexpected(std::move(query).error());
-  }
-  if (!call.info.name.empty()) {
-    query->what.name = call.info.name;
   }
   const auto since = version_number(query->resource_version);
   if (!since) {

@@ -11,6 +11,7 @@
 #include "berth/server/body.h"
 #include "berth/server/list_query.h"
 #include "berth/server/write_target.h"
+#include "berth/store/errors.h"
 
 namespace berth::server {
 namespace {
@@ -112,6 +113,13 @@ struct PatchCall {
   WriteQuery query;
   patch::PatchKind kind;
 };
+
+/// A patch may not change who the object is.
+Status immutable_uid(const schema::Resource& resource, std::string_view name,
+                     std::string_view uid) {
+  const Error cause = store::invalid_value("metadata.uid", store::quote(uid), "field is immutable");
+  return status_of(store::invalid(kind_of(resource), name, {cause}).value());
+}
 
 /// What a patch makes of the object, before it is decoded again.
 Result<json::value> patched(const Shared& shared, const Call& call, const PatchCall& how,
@@ -245,6 +253,10 @@ Answer<net::HttpResponse> patch_object(const Shared& shared, Call& call,
   if (*document == live->json()) {
     return told(shared, call, resource, 200, *live);
   }
+  if (const std::string_view uid = api::string_at(*document, "metadata.uid");
+      uid != live->meta().uid && call.info.subresource.empty()) {
+    return tl::unexpected(immutable_uid(resource, live->meta().name, uid));
+  }
   if (auto named = check_name(call, *document); !named) {
     return tl::unexpected(std::move(named).error());
   }
@@ -312,12 +324,12 @@ Answer<net::HttpResponse> delete_objects(const Shared& shared, const Call& call,
     return tl::unexpected(selected.error());
   }
   const store::ObjectList found = shared.registry->list(selected->what);
-  std::vector<api::Object> left;
+  std::vector<api::Object> left; // as they were
   for (const api::Object& object : found.items) {
     const auto removed = shared.registry->remove(kind_of(resource), object.key(), query->options,
                                                  shared.loop->now(), {.dry_run = query->dry_run});
     if (removed) {
-      left.push_back(*removed);
+      left.push_back(object);
     } else if (removed.error().code != Code::NotFound) {
       return tl::unexpected(status_of(removed.error()));
     }

@@ -4,6 +4,7 @@
 #include "berth/store/job_admission.h"
 #include "berth/store/limit_range.h"
 #include "berth/store/naming.h"
+#include "berth/store/node_admission.h"
 #include "berth/store/pod_defaults.h"
 #include "berth/store/pod_validation.h"
 #include "berth/store/priority_admission.h"
@@ -15,10 +16,17 @@ Admission kubernetes_admission() {
   return {
       .defaults = {&default_small_kinds, &default_priority_class, &default_limit_range,
                    &default_job, &default_pod},
-      .mutate = {&resolve_priority, &default_tolerations, &apply_limit_ranges},
+      .mutate = {&generate_job_selector, &resolve_priority, &default_tolerations,
+                 &apply_limit_ranges},
       .validate = {&check_metadata, &check_job, &check_decodable, &check_pod, &check_priority_class,
                    &check_small_kinds, &check_limit_ranges},
   };
+}
+
+Admission server_admission() {
+  Admission admission = kubernetes_admission();
+  admission.mutate.push_back(&taint_new_node);
+  return admission;
 }
 
 Result<void> complete(const std::vector<Mutate>& steps, const AdmissionRequest& request,

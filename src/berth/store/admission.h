@@ -1,6 +1,6 @@
-// What happens to an object between the request and the store: defaults, completion by admission (priority,
-// tolerations), then judgement (names, fields, references). Each step is a pure function of the
-// request, the object and what is stored.
+// What happens to an object between the request and the store: defaults, completion by admission
+// (priority, tolerations), then judgement (names, fields, references). Each step is a pure function
+// of the request, the object and what is stored.
 #pragma once
 
 #include <vector>
@@ -35,6 +35,9 @@ struct Admission {
 
 /// The steps of a default API server that concern what Berth acts on, in order.
 Admission kubernetes_admission();
+/// The same for an API that kubelets come to: new nodes are tainted until they are known to be
+/// ready.
+Admission server_admission();
 
 /// Runs `steps` in order.
 Result<void> complete(const std::vector<Mutate>& steps, const AdmissionRequest& request,

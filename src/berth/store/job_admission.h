@@ -6,8 +6,9 @@
 
 namespace berth::store {
 
-/// Defaults; on creation the controller-uid selector and the labels of the template.
 Result<void> default_job(const AdmissionRequest& request, api::json::value& document);
+/// On creation: the controller-uid selector, and the labels of the template and of the Job.
+Result<void> generate_job_selector(const AdmissionRequest& request, api::json::value& document);
 
 Result<void> check_job(const AdmissionRequest& request, const api::Object& object);
 

@@ -70,6 +70,24 @@ ObjectList MemoryStore::list(const ListOptions& what) const {
   return found;
 }
 
+std::shared_ptr<MemoryStore::Shelf>& MemoryStore::shelf_of(const GroupKind& kind) {
+  auto& shelf = shelves_[kind];
+  if (shelf == nullptr) {
+    shelf = std::make_shared<Shelf>();
+    shelf->forgotten = restored_;
+  }
+  return shelf;
+}
+
+void MemoryStore::restore(std::span<const api::Object> objects, std::uint64_t revision) {
+  revision_ = restored_ = std::max<std::uint64_t>(revision, 1);
+  for (const api::Object& object : objects) {
+    Shelf& shelf = *shelf_of(group_kind(object));
+    shelf.objects.insert_or_assign(object.key(), object);
+    reindex(shelf, Change{.revision = revision_, .before = {}, .now = object});
+  }
+}
+
 Result<api::Object> MemoryStore::numbered(api::json::value document) const {
   if (!document.is_object()) {
     return fail(Code::BadRequest, "not an object");
@@ -141,10 +159,7 @@ void MemoryStore::commit(Shelf& shelf, Change change) {
 Result<api::Object> MemoryStore::put(api::json::value document, std::uint64_t expected,
                                      const Check& check) {
   BERTH_TRY(api::Object next, numbered(std::move(document)));
-  auto& shelf = shelves_[group_kind(next)];
-  if (shelf == nullptr) {
-    shelf = std::make_shared<Shelf>();
-  }
+  auto& shelf = shelf_of(group_kind(next));
   if (check) {
     BERTH_CHECK(check(next));
   }
@@ -189,10 +204,7 @@ void MemoryStore::replay(const Shelf& shelf, const WatchOptions& options, const 
 }
 
 Result<std::unique_ptr<Subscription>> MemoryStore::watch(const WatchOptions& options, Sink sink) {
-  auto& shelf = shelves_[options.what.kind];
-  if (shelf == nullptr) {
-    shelf = std::make_shared<Shelf>();
-  }
+  auto& shelf = shelf_of(options.what.kind);
   if (options.since > revision_) {
     return fail(Code::Timeout, fmt::format("Too large resource version: {}, current: {}",
                                            options.since, revision_));

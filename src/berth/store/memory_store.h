@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 
 #include "berth/store/store.h"
@@ -37,6 +38,10 @@ class MemoryStore final : public Store {
   /// Objects of all kinds.
   std::size_t size() const;
 
+  /// What an earlier process left: to be called once, before anything else. Watches from before
+  /// then are Expired.
+  void restore(std::span<const api::Object> objects, std::uint64_t revision);
+
  private:
   /// Everything of one kind.
   struct Shelf {
@@ -48,6 +53,7 @@ class MemoryStore final : public Store {
     WatchIndex watches;
   };
 
+  std::shared_ptr<Shelf>& shelf_of(const GroupKind& kind);
   Result<api::Object> numbered(api::json::value document) const;
   static Result<api::Object> current(const Shelf& shelf, const api::Object& next,
                                      std::uint64_t expected);
@@ -57,6 +63,7 @@ class MemoryStore final : public Store {
 
   Options options_;
   std::uint64_t revision_ = 1;
+  std::uint64_t restored_ = 0; ///< the revision that restore() brought
   std::map<GroupKind, std::shared_ptr<Shelf>> shelves_;
 };
 

@@ -344,8 +344,7 @@ Result<api::Object> Registry::remove(const GroupKind& kind, const api::Key& key,
   return current;
 }
 
-Result<api::Object> Registry::bind(const Binding& binding, TimePoint now,
-                                   const WriteOptions& how) {
+Result<api::Object> Registry::bind(const Binding& binding, TimePoint now, const WriteOptions& how) {
   BERTH_TRY(const api::Object current, get(kPods, binding.pod));
   BERTH_CHECK(check_binding(current, binding));
   api::json::value document = editable(current.json());

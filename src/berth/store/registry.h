@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "berth/base/rng.h"
 #include "berth/base/time.h"
@@ -19,7 +20,8 @@ namespace berth::store {
 /// How a write is made.
 struct WriteOptions {
   bool dry_run = false; ///< judged and completed, never stored
-  /// Sees the document with its defaults, before admission adds to it: where field managers are recorded.
+  /// Sees the document with its defaults, before admission adds to it: where field managers are
+  /// recorded.
   std::function<void(api::json::value&)> defaulted = {};
 };
 
@@ -44,6 +46,9 @@ class Registry {
   Result<api::Object> get(const GroupKind& kind, const api::Key& key) const;
   ObjectList list(const ListOptions& what) const { return store_->list(what); }
   std::uint64_t revision() const { return store_->revision(); }
+  void when_durable(std::function<void(const Result<void>&)> then) {
+    store_->when_durable(std::move(then));
+  }
   Result<std::unique_ptr<Subscription>> watch(const WatchOptions& options, Sink sink) {
     return store_->watch(options, std::move(sink));
   }

@@ -31,9 +31,8 @@ bool covers(const ListOptions& what, const api::Object& object) {
          (!what.node || *what.node == node_of(object)) &&
          (what.labels.empty() || what.labels.matches(meta.labels)) &&
          what.kind.kind == object.gvk().kind && what.kind.group == object.gvk().group &&
-         std::ranges::all_of(what.fields, [&](const FieldRequirement& field) {
-           return field.matches(object);
-         });
+         std::ranges::all_of(what.fields,
+                             [&](const FieldRequirement& field) { return field.matches(object); });
 }
 
 } // namespace berth::store

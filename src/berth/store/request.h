@@ -36,10 +36,10 @@ struct FieldRequirement {
 
 struct ListOptions {
   GroupKind kind;
-  std::string ns;                  ///< "" lists every namespace
-  api::Selector labels;            ///< empty matches all
-  std::optional<std::string> node; ///< pods only: spec.nodeName equals
-  std::optional<std::string> name; ///< metadata.name equals
+  std::string ns;                            ///< "" lists every namespace
+  api::Selector labels;                      ///< empty matches all
+  std::optional<std::string> node;           ///< pods only: spec.nodeName equals
+  std::optional<std::string> name;           ///< metadata.name equals
   std::vector<FieldRequirement> fields = {}; ///< further fields
 };
 

@@ -53,6 +53,10 @@ class Store {
   /// that starts (stops) being covered by `options.what` shows as Added (Deleted). Errors: Expired
   /// when history does not reach back to `since`, Timeout when `since` is in the future.
   virtual Result<std::unique_ptr<Subscription>> watch(const WatchOptions& options, Sink sink) = 0;
+
+  /// Runs `then` once every write so far would survive a crash, or with the error that keeps them
+  /// from it. At once where nothing outlives the process anyway.
+  virtual void when_durable(std::function<void(const Result<void>&)> then) { then({}); }
 };
 
 } // namespace berth::store

@@ -18,10 +18,12 @@ void on_signal(int number) {
 InterruptWatch::InterruptWatch() {
   signals = 0;
   std::signal(SIGINT, &on_signal);
+  std::signal(SIGTERM, &on_signal);
 }
 
 InterruptWatch::~InterruptWatch() {
   std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
 }
 
 bool InterruptWatch::interrupted() {

@@ -1,10 +1,10 @@
-// Ctrl-C during a run: the first one ends the run and shows what there is, the second ends the
-// program.
+// Ctrl-C or SIGTERM: the first one ends what runs in good order (a run shows what there is), the
+// second ends the program.
 #pragma once
 
 namespace berth::cli {
 
-/// Installs the handler while it lives. One at a time; the process has one SIGINT.
+/// Installs the handler while it lives. One at a time; the process has one handler.
 class InterruptWatch {
  public:
   InterruptWatch();

@@ -65,7 +65,6 @@ hardware::ChoicePolicy policy_of(const std::string& text) {
                             : ChoicePolicy::Topology;
 }
 
-/// PORT, :PORT or ADDRESS:PORT.
 Result<std::optional<ListenAddress>> read_listen(const Values& values, Speed speed) {
   if (!values.has("--listen")) {
     return std::optional<ListenAddress>();
@@ -76,21 +75,7 @@ Result<std::optional<ListenAddress>> read_listen(const Values& values, Speed spe
                 "--listen: in virtual time nobody can ask in between; try --speed "
                 "real, or --metrics and --explain");
   }
-  ListenAddress listen;
-  const std::size_t colon = text.rfind(':');
-  const std::string port = colon == std::string::npos ? text : text.substr(colon + 1);
-  if (colon != std::string::npos && colon > 0) {
-    listen.address = text.substr(0, colon);
-    if (listen.address.starts_with('[') && listen.address.ends_with(']')) {
-      listen.address = listen.address.substr(1, listen.address.size() - 2);
-    }
-  }
-  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), listen.port);
-  if (port.empty() || error != std::errc() || end != port.data() + port.size()) {
-    return fail(Code::BadRequest, fmt::format("--listen {}: want ADDRESS:PORT, e.g. "
-                                              "127.0.0.1:10259",
-                                              text));
-  }
+  BERTH_TRY(ListenAddress listen, parse_listen_address(text, "--listen"));
   return std::optional(std::move(listen));
 }
 

@@ -9,6 +9,7 @@
 #include "berth/base/result.h"
 #include "berth/base/time.h"
 #include "berth/cli/command.h"
+#include "berth/cli/listen_address.h"
 #include "berth/cluster/cluster.h"
 #include "berth/cluster/spec.h"
 
@@ -17,11 +18,6 @@ namespace berth::cli {
 enum class Speed { Virtual, Real };
 enum class Output { Text, Wide, Json, Yaml };
 enum class Depth { Folder, Recursive };
-
-struct ListenAddress {
-  std::string address = "127.0.0.1";
-  std::uint16_t port = 0; ///< 0: any that is free
-};
 
 struct RunOptions {
   std::vector<std::string> files;

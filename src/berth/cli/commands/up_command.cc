@@ -1,0 +1,312 @@
+// berth up, down, status, apiserver: a lasting cluster on this machine.
+#include <poll.h>
+
+#include <csignal>
+#include <fstream>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "berth/cli/commands/commands.h"
+#include "berth/cli/listen_address.h"
+#include "berth/cli/run/interrupt.h"
+#include "berth/cli/up/detach.h"
+#include "berth/cli/up/home.h"
+#include "berth/cli/up/up_process.h"
+#include "berth/report/text.h"
+
+namespace berth::cli {
+namespace {
+
+constexpr int kMostPort = 65'535;
+constexpr int kPatienceTenths = 300; // half a minute for a process to end
+
+std::string shown(const std::filesystem::path& path) {
+  const auto home = process_environment()("HOME");
+  const std::string text = path.string();
+  return home && !home->empty() && text.starts_with(*home + "/") ? "~" + text.substr(home->size())
+                                                                 : text;
+}
+
+Result<std::uint16_t> port_of(const Values& values) {
+  const std::string text = values.get("--port", "6443");
+  int port = 0;
+  const bool digits = !text.empty() && text.size() <= 5 &&
+                      text.find_first_not_of("0123456789") == std::string::npos;
+  if (digits) {
+    port = std::stoi(text);
+  }
+  if (!digits || port > kMostPort) {
+    return fail(Code::BadRequest, fmt::format("--port {}: want a number up to 65535", text));
+  }
+  return static_cast<std::uint16_t>(port);
+}
+
+/// "dgx-h100:4" lines of the nodes that a home's cluster has.
+std::vector<std::string> kept_nodes(const Home& home) {
+  std::ifstream in(home.nodes());
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(in, line);) {
+    if (!line.empty()) {
+      lines.push_back(line);
+    }
+  }
+  return lines;
+}
+
+/// Those of the command line, which are then kept; else those that were kept.
+Result<std::vector<cluster::NodeGroup>> node_groups(const Home& home, const Values& values) {
+  std::vector<std::string> texts = values.all("--nodes");
+  if (texts.empty()) {
+    texts = kept_nodes(home);
+  } else {
+    BERTH_CHECK(make_folders(home));
+    std::string lines;
+    for (const std::string& text : texts) {
+      lines += text + "\n";
+    }
+    BERTH_CHECK(write_private(home.nodes(), lines));
+  }
+  std::vector<cluster::NodeGroup> groups;
+  for (const std::string& text : texts) {
+    BERTH_TRY(cluster::NodeGroup group, cluster::parse_node_group(text));
+    groups.push_back(std::move(group));
+  }
+  return groups;
+}
+
+Result<UpOptions> up_options(const Values& values, bool api_alone) {
+  BERTH_TRY(const Home home, home_of(process_environment()));
+  UpOptions options{.home = home, .api_alone = api_alone};
+  options.address = values.get("--address", "127.0.0.1");
+  BERTH_TRY(options.port, port_of(values));
+  options.in_memory = values.get("--store", "sqlite") == "memory";
+  if (api_alone) {
+    return options;
+  }
+  BERTH_TRY(options.spec.groups, node_groups(home, values));
+  BERTH_CHECK(cluster::validate(options.spec));
+  options.cluster.default_run_for = Duration::max();
+  if (const std::string text = values.get("--default-run-for", "forever"); text != "forever") {
+    auto duration = parse_duration(text);
+    if (!duration) {
+      return fail(Code::BadRequest,
+                  fmt::format("--default-run-for {}: {}", text, duration.error().message));
+    }
+    options.cluster.default_run_for = *duration;
+  }
+  return options;
+}
+
+std::string ready_line(const UpOptions& options, const UpReady& ready) {
+  std::string line = fmt::format("API {} ready in {:.1f}s   kubeconfig {}", ready.url,
+                                 ready.seconds, shown(options.home.kubeconfig()));
+  if (!options.api_alone) {
+    line += fmt::format("   {} {}, {} {}", ready.nodes, ready.nodes == 1 ? "node" : "nodes",
+                        ready.gpus, ready.gpus == 1 ? "GPU" : "GPUs");
+  }
+  return line + (options.in_memory ? "   nothing is kept"
+                                   : fmt::format("   data {}", shown(options.home.data())));
+}
+
+int serve_here(const UpOptions& options, Terminal& terminal) {
+  const InterruptWatch interrupts;
+  const auto served =
+      serve_cluster(options, &InterruptWatch::interrupted, [&](const UpReady& ready) {
+        *terminal.out.to << ready_line(options, ready) << std::endl; // told at once, whoever reads
+      });
+  if (!served) {
+    terminal.error(to_string(served.error()));
+    return kFailed;
+  }
+  return kDone;
+}
+
+int serve_behind(const UpOptions& options, Terminal& terminal) {
+  if (auto made = make_folders(options.home); !made) {
+    terminal.error(to_string(made.error()));
+    return kFailed;
+  }
+  const auto said = run_detached(options.home.log(), [&](const Announce& announce) {
+    const InterruptWatch interrupts;
+    bool announced = false;
+    const auto served =
+        serve_cluster(options, &InterruptWatch::interrupted, [&](const UpReady& ready) {
+          announced = true;
+          announce(ready_line(options, ready));
+        });
+    if (!served && !announced) {
+      announce(tl::unexpected(served.error()));
+    }
+    return served ? kDone : kFailed;
+  });
+  if (!said) {
+    terminal.error(said.error().message);
+    return kFailed;
+  }
+  *terminal.out.to << *said << '\n';
+  return kDone;
+}
+
+int run_up(const Invocation& invocation) {
+  const auto options = up_options(invocation.values, false);
+  if (!options) {
+    invocation.terminal.error(to_string(options.error()));
+    return kUsage;
+  }
+  return invocation.values.has("--foreground") ? serve_here(*options, invocation.terminal)
+                                               : serve_behind(*options, invocation.terminal);
+}
+
+int run_apiserver(const Invocation& invocation) {
+  const auto options = up_options(invocation.values, true);
+  if (!options) {
+    invocation.terminal.error(to_string(options.error()));
+    return kUsage;
+  }
+  return serve_here(*options, invocation.terminal);
+}
+
+int run_down(const Invocation& invocation) {
+  const auto home = home_of(process_environment());
+  if (!home) {
+    invocation.terminal.error(to_string(home.error()));
+    return kFailed;
+  }
+  const auto running = running_at(*home);
+  if (!running) {
+    *invocation.terminal.out.to << "no cluster is running at " << shown(home->folder) << '\n';
+    return kDone;
+  }
+  if (running->pid <= 0 || ::kill(running->pid, SIGTERM) != 0) {
+    invocation.terminal.error(fmt::format("process {} cannot be told to stop", running->pid));
+    return kFailed;
+  }
+  for (int tenth = 0; tenth < kPatienceTenths; ++tenth) {
+    if (!running_at(*home)) {
+      *invocation.terminal.out.to << "stopped " << running->url << "; its data stays in "
+                                  << shown(home->data()) << '\n';
+      return kDone;
+    }
+    ::poll(nullptr, 0, 100);
+  }
+  invocation.terminal.error(
+      fmt::format("process {} does not stop; see {}", running->pid, shown(home->log())));
+  return kFailed;
+}
+
+int run_status(const Invocation& invocation) {
+  const auto home = home_of(process_environment());
+  if (!home) {
+    invocation.terminal.error(to_string(home.error()));
+    return kFailed;
+  }
+  const auto running = running_at(*home);
+  if (!running) {
+    *invocation.terminal.out.to << "no cluster is running at " << shown(home->folder)
+                                << "; try berth up\n";
+    return kFailed;
+  }
+  *invocation.terminal.out.to << fmt::format(
+      "API {}   process {}   kubeconfig {}   data {}   log {}\n", running->url, running->pid,
+      shown(home->kubeconfig()), shown(home->data()), shown(home->log()));
+  return kDone;
+}
+
+std::vector<Flag> server_flags() {
+  return {{.name = "--port",
+           .value = "PORT",
+           .help = "where the API is served; 0 for any port that is free",
+           .group = "API",
+           .fallback = "6443"},
+          {.name = "--address",
+           .value = "IP",
+           .help = "the address to listen on; others than loopback reach every machine of the "
+                   "network",
+           .group = "API",
+           .fallback = "127.0.0.1"},
+          {.name = "--store",
+           .value = "STORE",
+           .help = "where objects are kept: a SQLite file that outlives the process, or its memory",
+           .group = "API",
+           .fallback = "sqlite",
+           .choices = {"sqlite", "memory"},
+           .offers = Offers::Choices}};
+}
+
+std::vector<Flag> up_flags() {
+  std::vector<Flag> flags = {
+      {.name = "--nodes",
+       .value = "PLATFORM:COUNT",
+       .help = "simulated nodes of a platform (berth hardware list); without any, those that the "
+               "cluster had before",
+       .group = "CLUSTER",
+       .times = Flag::Times::Many,
+       .offers = Offers::NodeGroups},
+      {.name = "--default-run-for",
+       .value = "DURATION",
+       .help = "how long containers run that carry no annotation berth.dev/run-for, or forever",
+       .group = "CLUSTER",
+       .fallback = "forever"},
+      {.name = "--foreground",
+       .help = "stay in this terminal until interrupted",
+       .group = "PROCESS"}};
+  for (Flag& flag : server_flags()) {
+    flags.push_back(std::move(flag));
+  }
+  return flags;
+}
+
+} // namespace
+
+Command up_command_table() {
+  return {.name = "up",
+          .summary = "start a cluster that kubectl, helm and client libraries can use",
+          .synopsis = {"[--nodes PLATFORM:COUNT]... [FLAGS]"},
+          .description =
+              {"Serves the Kubernetes API on this machine, with controllers, Berth's scheduler and "
+               "simulated GPU nodes behind it, and goes on in the background until berth down. "
+               "Needs neither root, nor GPUs, nor containers.",
+               "Certificates, data and log are kept in ~/.berth, or in $BERTH_HOME; what was "
+               "created is still there after down and up."},
+          .flags = up_flags(),
+          .examples = {{"six GPU nodes", "up --nodes dgx-h100:4 --nodes l40s-pcie-8:2"},
+                       {"the same cluster again", "up"}},
+          .exit_codes = {{kDone, "the API is ready"},
+                         {kFailed, "it could not start"},
+                         {kUsage, "the command line is wrong"}},
+          .run = &run_up};
+}
+
+Command down_command_table() {
+  return {.name = "down",
+          .summary = "stop the cluster that berth up started",
+          .synopsis = {""},
+          .description = {"Its objects stay; berth up brings them back."},
+          .exit_codes = {{kDone, "no cluster is running any more"}, {kFailed, "it does not stop"}},
+          .run = &run_down};
+}
+
+Command status_command_table() {
+  return {.name = "status",
+          .summary = "say whether a cluster is running, and where",
+          .synopsis = {""},
+          .description = {},
+          .exit_codes = {{kDone, "a cluster is running"}, {kFailed, "none is"}},
+          .run = &run_status};
+}
+
+Command apiserver_command_table() {
+  return {.name = "apiserver",
+          .summary = "serve the Kubernetes API alone, in the foreground",
+          .synopsis = {"[FLAGS]"},
+          .description = {"The API of berth up without controllers, scheduler and nodes: for "
+                          "schedulers and agents that run elsewhere, and for tests."},
+          .flags = server_flags(),
+          .exit_codes = {{kDone, "it was told to stop"},
+                         {kFailed, "it could not start"},
+                         {kUsage, "the command line is wrong"}},
+          .run = &run_apiserver};
+}
+
+} // namespace berth::cli

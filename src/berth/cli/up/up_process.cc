@@ -1,0 +1,137 @@
+#include "berth/cli/up/up_process.h"
+
+#include <unistd.h>
+
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "berth/cli/up/identity.h"
+#include "berth/hardware/platform.h"
+#include "berth/net/http_server.h"
+#include "berth/server/api_server.h"
+#include "berth/store/journaled_store.h"
+
+namespace berth::cli {
+namespace {
+
+constexpr Duration kLook = Duration::millis(100);
+constexpr std::size_t kConnections = 20'000;
+
+class UpProcess {
+ public:
+  explicit UpProcess(const UpOptions& options) : options_(options), start_(loop_.now()) {}
+
+  Result<UpReady> open() {
+    BERTH_CHECK(make_folders(options_.home));
+    BERTH_TRY(HomeLock lock, HomeLock::take(options_.home));
+    lock_.emplace(std::move(lock));
+    BERTH_TRY(const Identity identity, identity_of(options_.home, options_.address, loop_.now()));
+    BERTH_CHECK(open_store());
+    make_registry();
+    BERTH_CHECK(listen(identity));
+    const std::string host = options_.address.find(':') == std::string::npos
+                                 ? options_.address
+                                 : "[" + options_.address + "]";
+    UpReady ready{.url = fmt::format("https://{}:{}", host, server_->port())};
+    BERTH_CHECK(write_private(options_.home.kubeconfig(), kubeconfig_text(identity, ready.url)));
+    BERTH_CHECK(lock_->tell({.pid = getpid(), .url = ready.url}));
+    ready.nodes = options_.spec.node_count();
+    ready.gpus = gpus();
+    ready.seconds = static_cast<double>((loop_.now() - start_).count_millis()) / 1000;
+    return ready;
+  }
+
+  void serve(const std::function<bool()>& stop) {
+    while (!stop()) {
+      loop_.run_for(kLook);
+    }
+  }
+
+ private:
+  Result<void> open_store() {
+    if (options_.in_memory) {
+      store_ = std::make_unique<store::MemoryStore>();
+      return {};
+    }
+    BERTH_TRY(store_, store::JournaledStore::open(loop_, options_.home.database().string()));
+    return {};
+  }
+
+  void make_registry() {
+    const store::Registry::Options rules{.namespaces = store::Registry::Namespaces::MustExist,
+                                         .admission = store::server_admission()};
+    const auto seed = static_cast<std::uint64_t>(start_.unix_nanos());
+    if (options_.api_alone) {
+      own_registry_ = std::make_unique<store::Registry>(*store_, Rng(seed), rules);
+      (void)store::bootstrap(*own_registry_, loop_.now());
+      registry_ = own_registry_.get();
+      return;
+    }
+    cluster::ClusterOptions options = options_.cluster;
+    options.seed = seed;
+    options.store = store_.get();
+    options.registry = rules;
+    cluster_ = std::make_unique<cluster::Cluster>(loop_, options_.spec, std::move(options));
+    registry_ = &cluster_->registry();
+  }
+
+  Result<void> listen(const Identity& identity) {
+    net::HttpServerOptions options{.address = options_.address,
+                                   .port = options_.port,
+                                   .tls = nullptr,
+                                   .connections = kConnections};
+    BERTH_TRY(options.tls, net::TlsContext::server({.certificate = identity.server.certificate,
+                                                    .key = identity.server.key,
+                                                    .client_ca = identity.authority.certificate}));
+    api_ = std::make_unique<server::ApiServer>(
+        loop_, *registry_,
+        server::ApiServerOptions{.address = fmt::format("{}:{}", options_.address, options_.port)});
+    auto listening = net::HttpServer::listen(
+        loop_, std::move(options),
+        [this](const net::HttpRequest& request, const net::HttpRespond& respond) {
+          api_->handle(request, respond);
+        });
+    if (!listening) {
+      return fail(listening.error().code,
+                  fmt::format("{}; choose another port with --port, or 0 for any that is free",
+                              listening.error().message));
+    }
+    server_ = *std::move(listening);
+    return {};
+  }
+
+  int gpus() const {
+    int sum = 0;
+    for (const cluster::NodeGroup& group : options_.spec.groups) {
+      const hardware::Platform* platform = hardware::Catalogue::builtin().find(group.platform);
+      sum += platform == nullptr ? 0 : group.count * static_cast<int>(platform->gpus.size());
+    }
+    return sum;
+  }
+
+  UpOptions options_;
+  net::AsioLoop loop_;
+  TimePoint start_;
+  std::optional<HomeLock> lock_;
+  std::unique_ptr<store::Store> store_;
+  std::unique_ptr<store::Registry> own_registry_;
+  std::unique_ptr<cluster::Cluster> cluster_;
+  store::Registry* registry_ = nullptr;
+  std::unique_ptr<server::ApiServer> api_;
+  std::unique_ptr<net::HttpServer> server_;
+};
+
+} // namespace
+
+Result<void> serve_cluster(const UpOptions& options, const std::function<bool()>& stop,
+                           const std::function<void(const UpReady&)>& ready) {
+  UpProcess process(options);
+  BERTH_TRY(const UpReady facts, process.open());
+  ready(facts);
+  process.serve(stop);
+  return {};
+}
+
+} // namespace berth::cli

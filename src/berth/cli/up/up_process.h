@@ -1,0 +1,38 @@
+// A lasting cluster: store, Kubernetes API over TLS, controllers, scheduler and simulated nodes, in
+// one process in real time.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "berth/cli/up/home.h"
+#include "berth/cluster/cluster.h"
+
+namespace berth::cli {
+
+struct UpOptions {
+  Home home;
+  std::string address = "127.0.0.1";
+  std::uint16_t port = 6443; ///< 0: any that is free
+  bool in_memory = false;    ///< nothing outlives the process
+  bool api_alone = false;    ///< no controllers, scheduler and nodes
+  cluster::ClusterSpec spec;
+  cluster::ClusterOptions cluster;
+};
+
+/// What is said once the API answers.
+struct UpReady {
+  std::string url;
+  double seconds = 0; ///< since the start
+  int nodes = 0;
+  int gpus = 0;
+};
+
+/// Takes the home's lock, writes the kubeconfig, serves until `stop` says so (asked ten times a
+/// second). Errors: another cluster runs there, the port is taken, files that cannot be read or
+/// written.
+Result<void> serve_cluster(const UpOptions& options, const std::function<bool()>& stop,
+                           const std::function<void(const UpReady&)>& ready);
+
+} // namespace berth::cli

@@ -1,0 +1,137 @@
+// What outlives a process, and what is said of files that cannot be used.
+#include "berth/store/journal.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include <fmt/format.h>
+
+#include "berth/api/json.h"
+#include "berth/base/virtual_loop.h"
+#include "berth/store/journaled_store.h"
+#include "berth/store/registry.h"
+
+namespace berth::store {
+namespace {
+
+using testing::HasSubstr;
+
+class Journals : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder = std::filesystem::path(testing::TempDir()) /
+             testing::UnitTest::GetInstance()->current_test_info()->name();
+    std::filesystem::remove_all(folder);
+    std::filesystem::create_directories(folder);
+    file = (folder / "berth.db").string();
+  }
+  void TearDown() override { std::filesystem::remove_all(folder); }
+
+  static api::Object config_map(const std::string& name, const std::string& value) {
+    return *api::Object::parse(fmt::format(
+        R"({{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"{}"}},"data":{{"a":"{}"}}}})",
+        name, value));
+  }
+
+  std::filesystem::path folder;
+  std::string file;
+  VirtualLoop loop{TimePoint::from_unix_seconds(1'700'000'000)};
+};
+
+TEST_F(Journals, ObjectsAndRevisionOutliveTheStore) {
+  const GroupKind kind{"", "ConfigMap"};
+  std::uint64_t revision = 0;
+  {
+    const auto store = *JournaledStore::open(loop, file);
+    Registry registry(*store, Rng(1));
+    ASSERT_TRUE(registry.create(config_map("kept", "1"), loop.now()));
+    ASSERT_TRUE(registry.create(config_map("gone", "1"), loop.now()));
+    auto kept = registry.get(kind, {"default", "kept"})->edit([](api::json::object& document) {
+      api::object_at(document, "data")["a"] = "2";
+    });
+    ASSERT_TRUE(registry.update(kept, Subresource::None, loop.now()));
+    ASSERT_TRUE(registry.remove(kind, {"default", "gone"}, {}, loop.now()));
+    revision = store->revision();
+  }
+  const auto store = *JournaledStore::open(loop, file);
+  EXPECT_EQ(store->revision(), revision);
+  EXPECT_FALSE(store->get(kind, {"default", "gone"}).has_value());
+  const auto kept = store->get(kind, {"default", "kept"});
+  ASSERT_TRUE(kept.has_value());
+  EXPECT_EQ(api::string_at(kept->json(), "data.a"), "2");
+  const auto old = store->watch({.what = {.kind = kind, .labels = {}}, .since = revision - 1}, {});
+  ASSERT_FALSE(old.has_value());
+  EXPECT_EQ(old.error().code, Code::Expired);
+}
+
+TEST_F(Journals, WritesOfATurnBecomeDurableTogether) {
+  const auto store = *JournaledStore::open(loop, file);
+  Registry registry(*store, Rng(1));
+  std::vector<std::string> order;
+  ASSERT_TRUE(registry.create(config_map("a", "1"), loop.now()));
+  store->when_durable([&](const Result<void>& kept) {
+    EXPECT_TRUE(kept.has_value());
+    order.emplace_back("durable");
+  });
+  order.emplace_back("written");
+  loop.run_until(loop.now());
+  EXPECT_THAT(order, testing::ElementsAre("written", "durable"));
+  store->when_durable([&](const Result<void>&) { order.emplace_back("at once"); });
+  EXPECT_EQ(order.back(), "at once");
+}
+
+TEST_F(Journals, ASecondProcessIsTurnedAway) {
+  const auto store = *JournaledStore::open(loop, file);
+  const auto second = Journal::open(file);
+  ASSERT_FALSE(second.has_value());
+  EXPECT_THAT(to_string(second.error()), HasSubstr("another berth uses this data directory"));
+}
+
+TEST_F(Journals, DamagedFilesAreExplained) {
+  std::ofstream(file) << std::string(8192, 'x');
+  EXPECT_THAT(to_string(Journal::open(file).error()), HasSubstr("damaged"));
+  EXPECT_THAT(to_string(Journal::open((folder / "no/berth.db").string()).error()),
+              HasSubstr("cannot be opened"));
+}
+
+TEST_F(Journals, ACopyIsAWholeStore) {
+  const std::string copy = (folder / "copy.db").string();
+  const auto store = *JournaledStore::open(loop, file);
+  Registry registry(*store, Rng(1));
+  ASSERT_TRUE(registry.create(config_map("a", "1"), loop.now()));
+  ASSERT_TRUE(store->save_copy(copy));
+  EXPECT_THAT(to_string(store->save_copy(copy).error()), HasSubstr("exists already"));
+  const auto other = *JournaledStore::open(loop, copy);
+  EXPECT_EQ(other->revision(), store->revision());
+  EXPECT_TRUE(other->get({"", "ConfigMap"}, {"default", "a"}).has_value());
+}
+
+/// A disk that is full from some commit on.
+class FullDisk final : public Journal {
+ public:
+  Result<Journaled> load() override { return Journaled(); }
+  void put(const api::Object&) override {}
+  void erase(const GroupKind&, const api::Key&, std::uint64_t) override {}
+  Result<void> commit() override { return fail(Code::Unavailable, "the disk is full"); }
+  Result<void> save_copy(const std::string&) override { return {}; }
+};
+
+TEST_F(Journals, NothingIsWrittenOnceTheDiskIsFull) {
+  JournaledStore store(loop, std::make_unique<FullDisk>(), {});
+  Registry registry(store, Rng(1));
+  ASSERT_TRUE(registry.create(config_map("a", "1"), loop.now()));
+  std::optional<Result<void>> told;
+  store.when_durable([&](const Result<void>& kept) { told = kept; });
+  loop.run_until(loop.now());
+  ASSERT_TRUE(told.has_value());
+  EXPECT_FALSE(told->has_value());
+  const auto refused = registry.create(config_map("b", "1"), loop.now());
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().message, "the disk is full");
+}
+
+} // namespace
+} // namespace berth::store
