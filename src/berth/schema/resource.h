@@ -17,6 +17,16 @@ struct Subresource {
   std::vector<std::string> verbs;
 };
 
+/// One of additionalPrinterColumns of a custom resource's version.
+struct PrinterColumn {
+  std::string name;
+  std::string type;        ///< string, integer, number, boolean, date
+  std::string format;      ///< of the type: "int32", "password"; mostly ""
+  std::string description; ///< "": the JSONPath stands for it
+  int priority = 0;        ///< 1: only with -o wide
+  std::string json_path;   ///< ".spec.replicas"
+};
+
 struct Resource {
   std::string group; ///< "" for core
   std::string version;
@@ -29,8 +39,9 @@ struct Resource {
   std::vector<std::string> categories;
   std::vector<std::string> verbs; ///< "create", "delete", ..., in discovery's order
   std::vector<Subresource> subresources;
-  TypePtr type;        ///< of one object; never null
-  bool custom = false; ///< defined by a CustomResourceDefinition
+  TypePtr type;                       ///< of one object; never null
+  bool custom = false;                ///< defined by a CustomResourceDefinition
+  std::vector<PrinterColumn> columns; ///< of a custom resource's tables; empty: Name and Age
 
   api::GroupVersionKind gvk() const { return {group, version, kind}; }
   bool namespaced() const { return scope == api::Scope::Namespaced; }
