@@ -10,6 +10,8 @@ struct Case {
   std::string name;
   std::string pod;
   std::string want; ///< Ready, Status, Restarts
+
+  friend void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 };
 
 std::string three(std::string_view pod) {
@@ -167,10 +169,10 @@ TEST(PodTableWide, ShowsWhereAndUnderWhichAddress) {
   EXPECT_EQ(test::cells_text("Pod", ""),
             R"(["x","0/0","","0","5m","<none>","<none>","<none>","<none>"])");
   EXPECT_EQ(test::cells_text("Pod", R"(
-spec: {nodeName: n, readinessGates: [{conditionType: a}, {conditionType: b}, {conditionType: c}]}
+spec: {nodeName: n1, readinessGates: [{conditionType: a}, {conditionType: b}, {conditionType: c}]}
 status: {podIPs: [{ip: 10.0.0.2}], nominatedNodeName: m,
          conditions: [{type: a, status: 'True'}, {type: b, status: 'False'}]})"),
-            R"(["x","0/0","","0","5m","10.0.0.2","n","m","1/3"])");
+            R"(["x","0/0","","0","5m","10.0.0.2","n1","m","1/3"])");
   EXPECT_EQ(test::cells_text("Pod", "status: {podIP: 10.0.0.9, podIPs: [{ip: 10.0.0.2}]}"),
             R"(["x","0/0","","0","5m","10.0.0.9","<none>","<none>","<none>"])");
 }

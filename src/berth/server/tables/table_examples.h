@@ -1,6 +1,7 @@
 // Objects of every kind and the cells that Kubernetes would show of them. Used by tests only.
 #pragma once
 
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -11,17 +12,19 @@ struct TableExample {
   std::string kind;   ///< as of table_resource
   std::string object; ///< YAML, as of table_object
   std::string cells;  ///< JSON
+
+  friend void PrintTo(const TableExample& example, std::ostream* out) { *out << example.name; }
 };
 
 inline std::vector<TableExample> table_examples() {
   const std::string tmpl =
       "template: {spec: {containers: [{name: a, image: i}, {name: b, image: j}]}}";
   return {
-    {"NodeBare", "Node", "",
-     R"(["x","Unknown","<none>","5m","","<none>","<none>","<unknown>","<unknown>","<unknown>"])"},
-        {"NodeNotReady", "Node", "status: {conditions: [{type: Ready, status: Unknown}]}",
-         R"(["x","NotReady","<none>","5m","","<none>","<none>","<unknown>","<unknown>","<unknown>"])"},
-        {"NodeFull", "Node", R"(
+      {"NodeBare", "Node", "",
+       R"(["x","Unknown","<none>","5m","","<none>","<none>","<unknown>","<unknown>","<unknown>"])"},
+      {"NodeNotReady", "Node", "status: {conditions: [{type: Ready, status: Unknown}]}",
+       R"(["x","NotReady","<none>","5m","","<none>","<none>","<unknown>","<unknown>","<unknown>"])"},
+      {"NodeFull", "Node", R"(
 metadata: {labels: {node-role.kubernetes.io/worker: '', node-role.kubernetes.io/: '', kubernetes.io/role: gpu}}
 spec: {unschedulable: true}
 status:
@@ -29,23 +32,22 @@ status:
   addresses: [{type: Hostname, address: h}, {type: InternalIP, address: 10.0.0.1}, {type: InternalIP, address: 10.0.0.2}, {type: ExternalIP, address: 1.2.3.4}]
   nodeInfo: {kubeletVersion: v1.34.0, osImage: Debian, kernelVersion: 6.1.0, containerRuntimeVersion: containerd://2.0}
 )",
-         R"(["x","Ready,SchedulingDisabled","gpu,worker","5m","v1.34.0","10.0.0.1","1.2.3.4","Debian","6.1.0","containerd://2.0"])"},
-        {"Namespace", "Namespace", "status: {phase: Terminating}", R"(["x","Terminating","5m"])"},
-        {"ConfigMap", "ConfigMap", "data: {a: b, c: d}\nbinaryData: {e: Zg==}", R"(["x",3,"5m"])"},
-        {"ConfigMapEmpty", "ConfigMap", "", R"(["x",0,"5m"])"},
-        {"Secret", "Secret", "type: Opaque\ndata: {a: Yg==}", R"(["x","Opaque",1,"5m"])"},
-        {"ServiceAccount", "ServiceAccount", "secrets: [{name: s}]", R"(["x",1,"5m"])"},
-        {"ResourceQuota", "ResourceQuota",
-         "status: {hard: {requests.cpu: '4', limits.memory: 2048Mi, pods: '10', limits: '1'}, "
-         "used: "
-         "{requests.cpu: 1500m, limits.memory: 1Gi}}",
-         R"(["x","limits: 0/1, pods: 0/10, requests.cpu: 1500m/4","limits.memory: 1Gi/2Gi","5m"])"},
-        {"LimitRange", "LimitRange", "spec: {limits: []}", R"(["x","2026-01-01T00:55:00Z"])"},
-        {"ComponentStatus", "ComponentStatus",
-         "conditions: [{type: Healthy, status: 'True', message: ok}]",
-         R"(["x","Healthy","ok",""])"},
-        {"EventBare", "Event", "", R"(["<unknown>","","","","","","","<unknown>",1,"x"])"},
-        {"EventOfCore", "Event", R"(
+       R"(["x","Ready,SchedulingDisabled","gpu,worker","5m","v1.34.0","10.0.0.1","1.2.3.4","Debian","6.1.0","containerd://2.0"])"},
+      {"Namespace", "Namespace", "status: {phase: Terminating}", R"(["x","Terminating","5m"])"},
+      {"ConfigMap", "ConfigMap", "data: {a: b, c: d}\nbinaryData: {e: Zg==}", R"(["x",3,"5m"])"},
+      {"ConfigMapEmpty", "ConfigMap", "", R"(["x",0,"5m"])"},
+      {"Secret", "Secret", "type: Opaque\ndata: {a: Yg==}", R"(["x","Opaque",1,"5m"])"},
+      {"ServiceAccount", "ServiceAccount", "secrets: [{name: s}]", R"(["x",1,"5m"])"},
+      {"ResourceQuota", "ResourceQuota",
+       "status: {hard: {requests.cpu: '4', limits.memory: 2048Mi, pods: '10', limits: '1'}, "
+       "used: "
+       "{requests.cpu: 1500m, limits.memory: 1Gi}}",
+       R"(["x","limits: 0/1, pods: 0/10, requests.cpu: 1500m/4","limits.memory: 1Gi/2Gi","5m"])"},
+      {"LimitRange", "LimitRange", "spec: {limits: []}", R"(["x","2026-01-01T00:55:00Z"])"},
+      {"ComponentStatus", "ComponentStatus",
+       "conditions: [{type: Healthy, status: 'True', message: ok}]", R"(["x","Healthy","ok",""])"},
+      {"EventBare", "Event", "", R"(["<unknown>","","","","","","","<unknown>",1,"x"])"},
+      {"EventOfCore", "Event", R"(
 type: Warning
 reason: FailedScheduling
 message: " 0/3 nodes are available\n"
@@ -55,8 +57,8 @@ firstTimestamp: '2026-01-01T00:50:00Z'
 lastTimestamp: '2026-01-01T00:59:30Z'
 count: 4
 )",
-         R"(["30s","Warning","FailedScheduling","pod/p","spec.containers{c}","kubelet, n1","0/3 nodes are available","10m",4,"x"])"},
-        {"EventOfNewApi", "events.k8s.io/Event", R"(
+       R"(["30s","Warning","FailedScheduling","pod/p","spec.containers{c}","kubelet, n1","0/3 nodes are available","10m",4,"x"])"},
+      {"EventOfNewApi", "events.k8s.io/Event", R"(
 type: Normal
 reason: Scheduled
 note: assigned
@@ -65,25 +67,25 @@ reportingController: berth-scheduler
 reportingInstance: berth-0
 eventTime: '2026-01-01T00:30:00.123456Z'
 )",
-         R"(["29m","Normal","Scheduled","pod","","berth-scheduler, berth-0","assigned","29m",1,"x"])"},
-        {"EventSeries", "Event", R"(
+       R"(["29m","Normal","Scheduled","pod","","berth-scheduler, berth-0","assigned","29m",1,"x"])"},
+      {"EventSeries", "Event", R"(
 eventTime: '2026-01-01T00:30:00.000000Z'
 series: {count: 9, lastObservedTime: '2026-01-01T00:59:00.000000Z'}
-involvedObject: {kind: Node, name: n}
+involvedObject: {kind: Node, name: n1}
 reportingComponent: kubelet
 )",
-         R"(["60s","","","node/n","","kubelet","","30m",9,"x"])"},
-        {"PodTemplate", "PodTemplate",
-         "template: {metadata: {labels: {b: c, a: b}}, spec: {containers: [{name: a, image: i}]}}",
-         R"(["x","a","i","a=b,b=c"])"},
-        {"ReplicationController", "ReplicationController",
-         "spec: {replicas: 3, selector: {app: web}, " + tmpl +
-             "}\nstatus: {replicas: 2, readyReplicas: 1}",
-         R"(["x",3,2,1,"5m","a,b","i,j","app=web"])"},
-    {"ReplicaSet", "apps/ReplicaSet",
+       R"(["60s","","","node/n1","","kubelet","","30m",9,"x"])"},
+      {"PodTemplate", "PodTemplate",
+       "template: {metadata: {labels: {b: c, a: b}}, spec: {containers: [{name: a, image: i}]}}",
+       R"(["x","a","i","a=b,b=c"])"},
+      {"ReplicationController", "ReplicationController",
+       "spec: {replicas: 3, selector: {app: web}, " + tmpl +
+           "}\nstatus: {replicas: 2, readyReplicas: 1}",
+       R"(["x",3,2,1,"5m","a,b","i,j","app=web"])"},
+      {"ReplicaSet", "apps/ReplicaSet",
        "spec: {selector: {matchExpressions: [{key: a, operator: In, values: [c, b]}]}, " + tmpl +
            "}",
-       R"(["x",1,0,0,"5m","a,b","i,j","a in (b,c)"])"},
+       R"j(["x",1,0,0,"5m","a,b","i,j","a in (b,c)"])j"},
       {"ReplicaSetNoSelector", "apps/ReplicaSet", "spec: {replicas: 0}",
        R"(["x",0,0,0,"5m","","","<none>"])"},
       {"Deployment", "apps/Deployment",
@@ -131,8 +133,7 @@ status: {active: [{name: j}], lastScheduleTime: '2026-01-01T00:58:00Z'}
       {"CronJobNew", "batch/CronJob", "spec: {schedule: '@daily'}",
        R"(["x","@daily","<none>","False",0,"<none>","5m","","","<none>"])"},
       {"DisruptionBudget", "policy/PodDisruptionBudget",
-       "spec: {minAvailable: 50%}\nstatus: {disruptionsAllowed: 2}",
-       R"(["x","50%","N/A",2,"5m"])"},
+       "spec: {minAvailable: 50%}\nstatus: {disruptionsAllowed: 2}", R"(["x","50%","N/A",2,"5m"])"},
       {"DisruptionBudgetOfNumber", "policy/PodDisruptionBudget", "spec: {maxUnavailable: 1}",
        R"(["x","N/A","1",0,"5m"])"},
       {"Scale", "autoscaling/Scale", "spec: {replicas: 5}\nstatus: {replicas: 3}",
@@ -166,7 +167,8 @@ status: {currentMetrics: [{containerResource: {current: {averageValue: 512Mi}}}]
        "2.2.2.2], ports: [{port: 80, protocol: TCP, nodePort: 30080}, {port: 53, protocol: UDP}], "
        "selector: {b: c, a: b}}",
        R"(["x","NodePort","10.0.0.1","1.1.1.1,2.2.2.2","80:30080/TCP,53/UDP","5m","a=b,b=c"])"},
-      {"ServiceBare", "Service", "", R"(["x","ClusterIP","<none>","<none>","<none>","5m","<none>"])"},
+      {"ServiceBare", "Service", "",
+       R"(["x","ClusterIP","<none>","<none>","<none>","5m","<none>"])"},
       {"ServiceBalanced", "Service",
        "spec: {type: LoadBalancer, clusterIPs: [None], externalIPs: [9.9.9.9]}\nstatus: "
        "{loadBalancer: {ingress: [{ip: 2.2.2.2}, {hostname: h}, {ip: 1.1.1.1}, {}]}}",
@@ -195,23 +197,23 @@ status: {currentMetrics: [{containerResource: {current: {averageValue: 512Mi}}}]
        R"(["x","nginx","a,b,c + 2 more...","1.1.1.1","80, 443","5m"])"},
       {"IngressBare", "networking.k8s.io/Ingress", "", R"(["x","<none>","*","","80","5m"])"},
       {"IngressClass", "networking.k8s.io/IngressClass",
-       "spec: {controller: c/d, parameters: {apiGroup: k8s.example, kind: P, name: n}}",
-       R"(["x","c/d","P.k8s.example/n","5m"])"},
+       "spec: {controller: c/d, parameters: {apiGroup: k8s.example, kind: P, name: n1}}",
+       R"(["x","c/d","P.k8s.example/n1","5m"])"},
       {"IngressClassBare", "networking.k8s.io/IngressClass", "", R"(["x","","<none>","5m"])"},
       {"NetworkPolicy", "networking.k8s.io/NetworkPolicy",
        "spec: {podSelector: {matchLabels: {a: b}}}", R"(["x","a=b","5m"])"},
       {"ServiceCIDR", "networking.k8s.io/ServiceCIDR", "spec: {cidrs: [10.0.0.0/24, 'fd00::/64']}",
        R"(["x","10.0.0.0/24,fd00::/64","5m"])"},
       {"IPAddress", "networking.k8s.io/IPAddress",
-       "spec: {parentRef: {group: Apps, resource: services, namespace: n, name: s}}",
-       R"(["x","services.apps/n/s"])"},
+       "spec: {parentRef: {group: Apps, resource: services, namespace: n1, name: s}}",
+       R"(["x","services.apps/n1/s"])"},
       {"IPAddressOfNobody", "networking.k8s.io/IPAddress", "", R"(["x","<none>"])"},
       {"Volume", "PersistentVolume", R"(
 metadata: {annotations: {volume.beta.kubernetes.io/storage-class: old}}
-spec: {capacity: {storage: 10240Mi}, accessModes: [ReadWriteMany, ReadWriteOnce, ReadWriteMany], persistentVolumeReclaimPolicy: Delete, claimRef: {namespace: n, name: c}, storageClassName: new, volumeMode: Block}
+spec: {capacity: {storage: 10240Mi}, accessModes: [ReadWriteMany, ReadWriteOnce, ReadWriteMany], persistentVolumeReclaimPolicy: Delete, claimRef: {namespace: n1, name: c}, storageClassName: new, volumeMode: Block}
 status: {phase: Bound, reason: r}
 )",
-       R"(["x","10Gi","RWO,RWX","Delete","Bound","n/c","old","<unset>","r","5m","Block"])"},
+       R"(["x","10Gi","RWO,RWX","Delete","Bound","n1/c","old","<unset>","r","5m","Block"])"},
       {"VolumeBare", "PersistentVolume", "",
        R"(["x","0","","Retain","","","","<unset>","","5m","Filesystem"])"},
       {"ClaimBound", "PersistentVolumeClaim",
@@ -228,22 +230,23 @@ status: {phase: Bound, reason: r}
        "metadata: {annotations: {storageclass.kubernetes.io/is-default-class: "
        "'true'}}\nprovisioner: p\nreclaimPolicy: Retain\nvolumeBindingMode: "
        "WaitForFirstConsumer\nallowVolumeExpansion: true",
-       R"(["x (default)","p","Retain","WaitForFirstConsumer",true,"5m"])"},
+       R"j(["x (default)","p","Retain","WaitForFirstConsumer",true,"5m"])j"},
       {"StorageClassBare", "storage.k8s.io/StorageClass", "",
        R"(["x","","Delete","Immediate",false,"5m"])"},
       {"AttributesClass", "storage.k8s.io/VolumeAttributesClass", "driverName: d",
        R"(["x","d","5m"])"},
       {"Attachment", "storage.k8s.io/VolumeAttachment",
-       "spec: {attacher: a, nodeName: n, source: {persistentVolumeName: v}}\nstatus: {attached: "
+       "spec: {attacher: a, nodeName: n1, source: {persistentVolumeName: v}}\nstatus: {attached: "
        "true}",
-       R"(["x","a","v","n",true,"5m"])"},
+       R"(["x","a","v","n1",true,"5m"])"},
       {"CSINode", "storage.k8s.io/CSINode", "spec: {drivers: [{name: a}, {name: b}]}",
        R"(["x",2,"5m"])"},
       {"CSIDriverBare", "storage.k8s.io/CSIDriver", "",
        R"(["x",true,false,false,"<unset>",false,"<none>","5m"])"},
       {"CSIDriver", "storage.k8s.io/CSIDriver",
        "spec: {attachRequired: false, podInfoOnMount: true, storageCapacity: true, tokenRequests: "
-       "[{audience: a}, {audience: b}], requiresRepublish: true, volumeLifecycleModes: [Persistent, "
+       "[{audience: a}, {audience: b}], requiresRepublish: true, volumeLifecycleModes: "
+       "[Persistent, "
        "Ephemeral]}",
        R"(["x",false,true,true,"a,b",true,"Persistent,Ephemeral","5m"])"},
       {"CSICapacity", "storage.k8s.io/CSIStorageCapacity", "storageClassName: s\ncapacity: 2048Mi",
@@ -252,8 +255,9 @@ status: {phase: Bound, reason: r}
       {"Role", "rbac.authorization.k8s.io/Role", "", R"(["x","2026-01-01T00:55:00Z"])"},
       {"RoleBinding", "rbac.authorization.k8s.io/RoleBinding",
        "roleRef: {kind: Role, name: r}\nsubjects: [{kind: User, name: u}, {kind: Group, name: g}, "
-       "{kind: User, name: v}, {kind: ServiceAccount, namespace: n, name: s}, {kind: Odd, name: o}]",
-       R"(["x","Role/r","5m","u, v","g","n/s"])"},
+       "{kind: User, name: v}, {kind: ServiceAccount, namespace: n1, name: s}, {kind: Odd, name: "
+       "o}]",
+       R"(["x","Role/r","5m","u, v","g","n1/s"])"},
       {"SigningRequest", "certificates.k8s.io/CertificateSigningRequest",
        "spec: {signerName: k/s, username: u, expirationSeconds: 3600}\nstatus: {certificate: Yg==, "
        "conditions: [{type: Approved}]}",
@@ -264,9 +268,9 @@ status: {phase: Bound, reason: r}
       {"Webhooks", "admissionregistration.k8s.io/MutatingWebhookConfiguration",
        "webhooks: [{name: a}]", R"(["x",1,"5m"])"},
       {"APIService", "apiregistration.k8s.io/APIService",
-       "spec: {service: {namespace: n, name: s}}\nstatus: {conditions: [{type: Available, status: "
+       "spec: {service: {namespace: n1, name: s}}\nstatus: {conditions: [{type: Available, status: "
        "'False', reason: MissingEndpoints}]}",
-       R"(["x","n/s","False (MissingEndpoints)","5m"])"},
+       R"j(["x","n1/s","False (MissingEndpoints)","5m"])j"},
       {"APIServiceLocal", "apiregistration.k8s.io/APIService",
        "status: {conditions: [{type: Available, status: 'True', reason: Local}]}",
        R"(["x","Local","True","5m"])"},
@@ -282,10 +286,10 @@ status: {phase: Bound, reason: r}
        "metadata: {deletionTimestamp: '2026-01-01T00:59:00Z'}\nstatus: {allocation: {}}",
        R"(["x","deleted,allocated","5m"])"},
       {"ResourceSlice", "resource.k8s.io/ResourceSlice",
-       "spec: {nodeName: n, driver: gpu.nvidia.com, pool: {name: p}}",
-       R"(["x","n","gpu.nvidia.com","p","5m"])"},
+       "spec: {nodeName: n1, driver: gpu.nvidia.com, pool: {name: p}}",
+       R"(["x","n1","gpu.nvidia.com","p","5m"])"},
       {"Pod", "Pod", R"(
-spec: {nodeName: n, containers: [{name: c, resources: {requests: {nvidia.com/gpu: 1}}}], initContainers: [{name: s, restartPolicy: Always}], readinessGates: [{conditionType: g}]}
+spec: {nodeName: n1, containers: [{name: c, resources: {requests: {nvidia.com/gpu: 1}}}], initContainers: [{name: s, restartPolicy: Always}], readinessGates: [{conditionType: g}]}
 status:
   phase: Running
   reason: r
@@ -294,8 +298,8 @@ status:
   initContainerStatuses: [{name: s, restartCount: 1, started: true, ready: true, state: {running: {startedAt: t}}, lastState: {terminated: {exitCode: 1, signal: 9, finishedAt: '2026-01-01T00:58:00Z'}}}]
   containerStatuses: [{name: c, restartCount: 1, ready: true, state: {terminated: {exitCode: 1, signal: 9}, waiting: {reason: ''}}}]
 )",
-       R"(["x","1/2","Signal:9","2 (2m ago)","5m","10.0.0.1","n","<none>","1/1"])"},
+       R"j(["x","1/2","Signal:9","2 (2m ago)","5m","10.0.0.1","n1","<none>","1/1"])j"},
   };
-        }
+}
 
-      } // namespace berth::test
+} // namespace berth::test

@@ -28,18 +28,19 @@ inline schema::Resource table_resource(std::string_view kind) {
 
 /// `fields` in YAML; metadata gets the name "x" and the age of five minutes unless it says more.
 inline api::Object table_object(const schema::Resource& resource, std::string_view fields) {
-  auto document = api::parse_yaml(fields);
-  BERTH_ASSERT(document.has_value(), to_string(document.error()));
-  if (!document->is_object()) {
-    *document = boost::json::object();
+  const auto documents = api::parse_yaml(fields, "object.yaml");
+  BERTH_ASSERT(documents.has_value(), to_string(documents.error()));
+  boost::json::value document = boost::json::object();
+  if (!documents->empty()) {
+    document = documents->front().value;
   }
-  boost::json::object& root = document->as_object();
+  boost::json::object& root = document.as_object();
   root["apiVersion"] = resource.gvk().api_version();
   root["kind"] = resource.kind;
   boost::json::object& meta = api::object_at(root, "metadata");
   meta.emplace("name", "x");
   meta.emplace("creationTimestamp", "2026-01-01T00:55:00Z");
-  auto object = api::Object::from_json(*std::move(document));
+  auto object = api::Object::from_json(std::move(document));
   BERTH_ASSERT(object.has_value(), to_string(object.error()));
   return *std::move(object);
 }
