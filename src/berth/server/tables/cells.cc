@@ -204,6 +204,13 @@ Cell text(std::string_view path, std::string_view otherwise) {
   return [=](const Row& row) { return json::value(text_at(row.document(), path, otherwise)); };
 }
 
+Cell set_text(std::string_view path, std::string_view otherwise) {
+  return [=](const Row& row) {
+    const json::value* at = api::find_path(row.document(), path);
+    return at != nullptr && at->is_string() ? *at : json::value(std::string(otherwise));
+  };
+}
+
 Cell number(std::string_view path, std::int64_t otherwise) {
   return [=](const Row& row) { return json::value(number_at(row.document(), path, otherwise)); };
 }

@@ -60,11 +60,13 @@ std::string formatted_selector(const json::value* selector);
 /// "a,b,c + 4 more...": the first `max` of a list of `count`; `empty` if there is nothing.
 std::string first_few(std::span<const std::string> list, std::size_t max, std::string_view empty,
                       std::string_view separator = ",");
-/// "a/b", as Kubernetes prints kind and name: "deployment.apps/web", "node/n", "web" if no kind.
+/// ASCII alone.
 std::string lower(std::string_view text);
 
 // ---- cells --------------------------------------------------------------------------------------
 Cell text(std::string_view path, std::string_view otherwise = "");
+/// The string, even an empty one, of a field that Go keeps by pointer; `otherwise` without it.
+Cell set_text(std::string_view path, std::string_view otherwise);
 Cell number(std::string_view path, std::int64_t otherwise = 0);
 Cell truth(std::string_view path, bool otherwise = false);
 Cell size_of(std::string_view path);

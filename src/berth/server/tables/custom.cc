@@ -97,7 +97,15 @@ json::value cell_of(std::string_view type, const json::value& value, TimePoint n
   return type == "date" ? date(value, now) : nullptr;
 }
 
-Column custom_column(const schema::PrinterColumn& said, JsonPath path) {
+Column custom_column(const schema::PrinterColumn& said) {
+  auto path = JsonPath::parse(said.json_path);
+  Cell cell = [](const Row&) { return nullptr; };
+  if (path) {
+    cell = [type = said.type, path = *std::move(path)](const Row& row) -> json::value {
+      const json::value* found = path.first(row.document());
+      return found == nullptr ? nullptr : cell_of(type, *found, row.now);
+    };
+  }
   return {.name = said.name,
           .type = said.type,
           .format = said.format,
@@ -106,10 +114,7 @@ Column custom_column(const schema::PrinterColumn& said, JsonPath path) {
                   ? "Custom resource definition column (in JSONPath format): " + said.json_path
                   : said.description,
           .priority = said.priority,
-          .cell = [type = said.type, path = std::move(path)](const Row& row) -> json::value {
-            const json::value* found = path.first(row.document());
-            return found == nullptr ? nullptr : cell_of(type, *found, row.now);
-          }};
+          .cell = std::move(cell)};
 }
 
 } // namespace
@@ -123,13 +128,7 @@ TableShape custom_shape(std::span<const schema::PrinterColumn> columns) {
     columns = {&kAge, 1};
   }
   TableShape out{.columns = {name_column()}};
-  for (const schema::PrinterColumn& column : columns) {
-    auto path = JsonPath::parse(column.json_path);
-    if (!path) {
-      break;
-    }
-    out.columns.push_back(custom_column(column, *std::move(path)));
-  }
+  std::ranges::transform(columns, std::back_inserter(out.columns), &custom_column);
   return out;
 }
 

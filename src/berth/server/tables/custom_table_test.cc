@@ -76,11 +76,8 @@ TEST(CustomTable, ColumnsAreThoseOfTheVersion) {
   EXPECT_EQ(shape.columns[2].description, "Reason.");
 }
 
-TEST(CustomTable, EndsBeforeAColumnThatCannotBeRead) {
-  const TableShape shape = table_shape(gangs({{.name = "A", .type = "string", .json_path = ".a"},
-                                              {.name = "B", .type = "string", .json_path = "b["},
-                                              {.name = "C", .type = "string", .json_path = ".c"}}));
-  EXPECT_EQ(test::columns_text(shape), "Name/name | A");
+TEST(CustomTable, FindsNothingByAPathThatCannotBeRead) {
+  EXPECT_EQ(cell("string", "spec["), "null");
 }
 
 /// The columns of GPUs alone.

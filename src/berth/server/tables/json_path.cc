@@ -1,7 +1,7 @@
 #include "berth/server/tables/json_path.h"
 
+#include <algorithm>
 #include <charconv>
-#include <optional>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -12,9 +12,9 @@
 namespace berth::server::tables {
 
 /// One pass over the text; the first error wins.
-class JsonPathReader {
+class JsonPath::Reader {
  public:
-  explicit JsonPathReader(std::string_view text) : text_(text) {}
+  explicit Reader(std::string_view text) : text_(text) {}
 
   Result<JsonPath> whole() {
     JsonPath out;
@@ -61,7 +61,7 @@ class JsonPathReader {
 
   Result<void> member(JsonPath& out) {
     if (take("*")) {
-      out.steps_.emplace_back(JsonPath::All{});
+      out.steps_.emplace_back(All{});
       return {};
     }
     if (at_ < text_.size() && text_[at_] == '[') {
@@ -77,30 +77,47 @@ class JsonPathReader {
     if (name.empty()) {
       return bad();
     }
-    out.steps_.emplace_back(JsonPath::Member{std::move(name)});
+    out.steps_.emplace_back(Member{std::move(name)});
     return {};
   }
 
   Result<void> bracket(JsonPath& out) {
     if (take("*]")) {
-      out.steps_.emplace_back(JsonPath::All{});
+      out.steps_.emplace_back(All{});
       return {};
     }
     if (take("?(")) {
       return filter(out);
     }
     if (auto name = quoted()) {
-      out.steps_.emplace_back(JsonPath::Member{*std::move(name)});
-    } else if (const auto number = integer()) {
-      out.steps_.emplace_back(JsonPath::Index{*number});
-    } else {
+      out.steps_.emplace_back(Member{*std::move(name)});
+      return take("]") ? Result<void>{} : bad();
+    }
+    const auto first = integer();
+    if (take(":")) {
+      return slice(first, out);
+    }
+    if (!first) {
       return bad();
     }
+    out.steps_.emplace_back(Index{*first});
     return take("]") ? Result<void>{} : bad();
   }
 
+  Result<void> slice(std::optional<std::int64_t> begin, JsonPath& out) {
+    Slice made{.begin = begin, .end = integer()};
+    if (take(":")) {
+      made.step = integer().value_or(1);
+    }
+    if (made.step <= 0 || !take("]")) {
+      return bad();
+    }
+    out.steps_.emplace_back(made);
+    return {};
+  }
+
   Result<void> filter(JsonPath& out) {
-    JsonPath::Filter made;
+    Filter made;
     skip_blanks();
     if (!take("@")) {
       return bad();
@@ -110,7 +127,7 @@ class JsonPathReader {
     made.path = std::make_shared<const JsonPath>(std::move(path));
     skip_blanks();
     if (const bool equal = take("=="); equal || take("!=")) {
-      made.test = equal ? JsonPath::Test::Equal : JsonPath::Test::Different;
+      made.test = equal ? Test::Equal : Test::Different;
       skip_blanks();
       auto against = literal();
       if (!against) {
@@ -180,7 +197,7 @@ class JsonPathReader {
 };
 
 Result<JsonPath> JsonPath::parse(std::string_view text) {
-  return JsonPathReader(text).whole();
+  return Reader(text).whole();
 }
 
 bool JsonPath::passes(const Filter& filter, const json::value& element) {
@@ -202,6 +219,20 @@ bool JsonPath::passes(const Filter& filter, const json::value& element) {
   return false;
 }
 
+void JsonPath::take_slice(const Slice& slice, const json::array& list,
+                          std::vector<const json::value*>& out) {
+  const auto size = static_cast<std::int64_t>(list.size());
+  const auto from_start = [&](std::int64_t i) { return i < 0 ? size + i : i; };
+  const std::int64_t begin = from_start(slice.begin.value_or(0));
+  const std::int64_t end = from_start(slice.end.value_or(size));
+  if (begin < 0 || end > size) {
+    return;
+  }
+  for (std::int64_t i = begin; i < end; i += std::min(slice.step, end - i)) {
+    out.push_back(&list[static_cast<std::size_t>(i)]);
+  }
+}
+
 void JsonPath::take(const Step& step, const json::value& at, std::vector<const json::value*>& out) {
   const json::object* members = at.if_object();
   const json::array* list = at.if_array();
@@ -215,6 +246,10 @@ void JsonPath::take(const Step& step, const json::value& at, std::vector<const j
     const std::int64_t i = index->at < 0 ? size + index->at : index->at;
     if (i >= 0 && i < size) {
       out.push_back(&(*list)[static_cast<std::size_t>(i)]);
+    }
+  } else if (const auto* slice = std::get_if<Slice>(&step)) {
+    if (list != nullptr) {
+      take_slice(*slice, *list, out);
     }
   } else if (std::holds_alternative<All>(step) && members != nullptr) {
     for (const auto& member_of : *members) {

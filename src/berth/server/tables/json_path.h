@@ -1,8 +1,10 @@
-// JSONPath as columns of custom resources use it: .a.b, .a\.b, ['a.b'], [0], [-1], [*], .*,
-// [?(@.type=="Ready")] with ==, != or alone. Source: client-go util/jsonpath.
+// JSONPath as columns of custom resources use it: .a.b, .a\.b, ['a.b'], [0], [-1], [-1:], [0:4:2],
+// [*], .*, [?(@.type=="Ready")] with ==, != or alone. Source: client-go util/jsonpath.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -26,13 +28,20 @@ class JsonPath {
   const json::value* first(const json::value& document) const;
 
  private:
-  friend class JsonPathReader;
+  class Reader;
 
   struct Member {
     std::string name;
   };
   struct Index {
     std::int64_t at = 0; ///< negative: from the end
+  };
+  /// Elements begin <= i < end, each step-th; negative: from the end. Nothing if it reaches beyond
+  /// the array.
+  struct Slice {
+    std::optional<std::int64_t> begin;
+    std::optional<std::int64_t> end;
+    std::int64_t step = 1;
   };
   struct All {};
   enum class Test { Exists, Equal, Different };
@@ -42,9 +51,11 @@ class JsonPath {
     Test test = Test::Exists;
     json::value against;
   };
-  using Step = std::variant<Member, Index, All, Filter>;
+  using Step = std::variant<Member, Index, Slice, All, Filter>;
 
   static bool passes(const Filter& filter, const json::value& element);
+  static void take_slice(const Slice& slice, const json::array& list,
+                         std::vector<const json::value*>& out);
   /// Appends what one step leads to from `at`.
   static void take(const Step& step, const json::value& at, std::vector<const json::value*>& out);
 

@@ -30,6 +30,12 @@ TEST(JsonPath, FindsTheFirstValue) {
       {".list[0]", "10"},
       {".list[-1]", "30"},
       {".list[*]", "10"},
+      {".list[-1:]", "30"},
+      {".list[1:]", "20"},
+      {".list[:2]", "10"},
+      {".list[1:3:2]", "20"},
+      {".list[-2:-1]", "20"},
+      {".conditions[-1:].status", "\"Second\""},
       {".a.*", "1"},
       {".conditions[1].status", "\"False\""},
       {".conditions[*].type", "\"Ready\""},
@@ -51,7 +57,8 @@ TEST(JsonPath, FindsTheFirstValue) {
 
 TEST(JsonPath, FindsNothingWhereNothingIs) {
   for (const std::string text :
-       {".x", ".a.x.y", ".a.b.c", ".list[3]", ".list[-4]", ".empty[*]", ".list.b", ".a[0]",
+       {".x", ".a.x.y", ".a.b.c", ".list[3]", ".list[-4]", ".list[-4:]", ".list[1:1]", ".list[2:1]",
+        ".list[0:4]", ".empty[-1:]", ".a[0:1]", ".empty[*]", ".list.b", ".a[0]",
         R"(.conditions[?(@.type=="Lost")].status)", ".conditions[?(@.x)]", ".a[?(@.b==1)]"}) {
     const auto path = JsonPath::parse(text);
     ASSERT_TRUE(path) << to_string(path.error());
@@ -61,8 +68,9 @@ TEST(JsonPath, FindsNothingWhereNothingIs) {
 
 TEST(JsonPath, RefusesWhatItCannotRead) {
   for (const std::string text :
-       {"", "a", ".", "..a", ".a.", ".a[", ".a[x]", ".a['b]", ".a['b'", ".a[0", ".a[?(@.b==)]",
-        ".a[?(b==1)]", ".a[?(@.b=1)]", ".a[?(@.b==1]", ".a b", "{.a}", ".a[1:2]", ".a['b','c']"}) {
+       {"",       "a",      ".",      "..a",          ".a.",         ".a[",          ".a[x]",
+        ".a['b]", ".a['b'", ".a[0",   ".a[?(@.b==)]", ".a[?(b==1)]", ".a[?(@.b=1)]", ".a[?(@.b==1]",
+        ".a b",   "{.a}",   ".a[1:2", ".a[1:2:0]",    ".a[1:x]",     ".a['b','c']"}) {
     const auto path = JsonPath::parse(text);
     ASSERT_FALSE(path) << text;
     EXPECT_NE(path.error().message.find("JSONPath \"" + text + "\""), std::string::npos);

@@ -164,7 +164,7 @@ TableShape ingress_shape() {
   return {.columns = {name_column(),
                       {.name = "Class",
                        .description = "Its IngressClass.",
-                       .cell = text("spec.ingressClassName", "<none>")},
+                       .cell = set_text("spec.ingressClassName", "<none>")},
                       {.name = "Hosts", .description = "Hosts of its rules.", .cell = &hosts},
                       {.name = "Address",
                        .description = "Addresses of the load balancer.",

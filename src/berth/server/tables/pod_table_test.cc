@@ -10,9 +10,11 @@ struct Case {
   std::string name;
   std::string pod;
   std::string want; ///< Ready, Status, Restarts
-
-  friend void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 };
+
+void PrintTo(const Case& c, std::ostream* out) {
+  *out << c.name;
+}
 
 std::string three(std::string_view pod) {
   const schema::Resource resource = test::table_resource("Pod");

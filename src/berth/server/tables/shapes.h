@@ -28,7 +28,7 @@ TableShape node_shape();
 TableShape event_shape();
 TableShape autoscaler_shape();
 
-/// Name and `columns`, up to the first whose JSONPath cannot be read (as Kubernetes does).
+/// Name and `columns`, or Age if there are none. A JSONPath that cannot be read finds nothing.
 TableShape custom_shape(std::span<const schema::PrinterColumn> columns);
 
 /// What GPUs add to the core kind `kind`; empty for most.

@@ -51,7 +51,7 @@ Column access_modes_column(Cell cell) {
 Column attributes_class_column() {
   return {.name = "VolumeAttributesClass",
           .description = "Its VolumeAttributesClass.",
-          .cell = text("spec.volumeAttributesClassName", "<unset>")};
+          .cell = set_text("spec.volumeAttributesClassName", "<unset>")};
 }
 
 Column storage_class_column() {

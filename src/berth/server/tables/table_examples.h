@@ -12,9 +12,11 @@ struct TableExample {
   std::string kind;   ///< as of table_resource
   std::string object; ///< YAML, as of table_object
   std::string cells;  ///< JSON
-
-  friend void PrintTo(const TableExample& example, std::ostream* out) { *out << example.name; }
 };
+
+inline void PrintTo(const TableExample& example, std::ostream* out) {
+  *out << example.name;
+}
 
 inline std::vector<TableExample> table_examples() {
   const std::string tmpl =
@@ -223,6 +225,8 @@ status: {phase: Bound, reason: r}
       {"ClaimPending", "PersistentVolumeClaim",
        "status: {phase: Pending, capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce]}",
        R"(["x","Pending","","","","","<unset>","5m","Filesystem"])"},
+      {"ClaimOfNoClass", "PersistentVolumeClaim", "spec: {volumeAttributesClassName: ''}",
+       R"(["x","","","","","","","5m","Filesystem"])"},
       {"ClaimDeleted", "PersistentVolumeClaim",
        "metadata: {deletionTimestamp: '2026-01-01T00:59:00Z'}\nstatus: {phase: Bound}",
        R"(["x","Terminating","","","","","<unset>","5m","Filesystem"])"},

@@ -192,7 +192,7 @@ TableShape cron_job_shape() {
                        .cell = text("spec.schedule")},
                       {.name = "Timezone",
                        .description = "Time zone of the schedule.",
-                       .cell = text("spec.timeZone", "<none>")},
+                       .cell = set_text("spec.timeZone", "<none>")},
                       {.name = "Suspend",
                        .type = "boolean",
                        .description = "Whether no more jobs are made.",
