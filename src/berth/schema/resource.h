@@ -2,6 +2,7 @@
 // metav1.APIResource, apidiscovery/v2.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,8 @@ struct Resource {
   std::vector<Subresource> subresources;
   TypePtr type;        ///< of one object; never null
   bool custom = false; ///< defined by a CustomResourceDefinition
+  /// Of custom ones: the openAPIV3Schema as it was written, for OpenAPI.
+  std::shared_ptr<const boost::json::value> schema;
 
   api::GroupVersionKind gvk() const { return {group, version, kind}; }
   bool namespaced() const { return scope == api::Scope::Namespaced; }
