@@ -2,6 +2,7 @@
 // metav1.APIResource, apidiscovery/v2.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,8 +40,10 @@ struct Resource {
   std::vector<std::string> categories;
   std::vector<std::string> verbs; ///< "create", "delete", ..., in discovery's order
   std::vector<Subresource> subresources;
-  TypePtr type;                       ///< of one object; never null
-  bool custom = false;                ///< defined by a CustomResourceDefinition
+  TypePtr type;        ///< of one object; never null
+  bool custom = false; ///< defined by a CustomResourceDefinition
+  /// Of custom ones: the openAPIV3Schema as it was written, for OpenAPI.
+  std::shared_ptr<const boost::json::value> schema;
   std::vector<PrinterColumn> columns; ///< of a custom resource's tables; empty: Name and Age
 
   api::GroupVersionKind gvk() const { return {group, version, kind}; }

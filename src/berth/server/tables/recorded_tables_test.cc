@@ -11,6 +11,7 @@
 
 #include "berth/api/json.h"
 #include "berth/schema/catalogue.h"
+#include "berth/schema/custom_resource.h"
 #include "berth/server/tables/table_fixture.h"
 
 namespace berth::server {
@@ -61,22 +62,6 @@ Place place_of(std::string path) {
   return {path, ""};
 }
 
-schema::Resource custom_resource(const json::value& definition) {
-  const json::value& version = definition.at("spec").at("versions").at(0);
-  schema::Resource out;
-  out.group = api::string_at(definition, "spec.group");
-  out.version = api::string_at(version, "name");
-  out.kind = api::string_at(definition, "spec.names.kind");
-  out.plural = api::string_at(definition, "spec.names.plural");
-  out.custom = true;
-  for (const json::value& column : version.at("additionalPrinterColumns").as_array()) {
-    out.columns.push_back({.name = std::string(api::string_at(column, "name")),
-                           .type = std::string(api::string_at(column, "type")),
-                           .json_path = std::string(api::string_at(column, "jsonPath"))});
-  }
-  return out;
-}
-
 /// What the conversation has made so far.
 struct World {
   std::map<std::string, std::map<std::string, json::value>> objects; // by list, by name
@@ -92,7 +77,9 @@ struct World {
     const Place place = place_of(std::string(api::string_at(step, "path")));
     objects[place.list][std::string(api::string_at(*made, "metadata.name"))] = *made;
     if (api::string_at(*made, "kind") == "CustomResourceDefinition") {
-      custom.push_back(custom_resource(*made));
+      const auto defined = schema::resources_of(*made);
+      ASSERT_TRUE(defined) << to_string(defined.error());
+      custom.insert(custom.end(), defined->begin(), defined->end());
     }
   }
 
