@@ -45,9 +45,8 @@ tl::unexpected<Error> unrecognized(const Expected& expected, std::string_view wh
 
 tl::unexpected<Error> unusable(const api::GroupVersionKind& given, const Expected& expected,
                                std::string_view why) {
-  return fail(Code::BadRequest,
-              fmt::format("{} in version \"{}\" cannot be handled as a {}: {}", given.kind,
-                          given.api_version(), expected.gvk.kind, why));
+  return fail(Code::BadRequest, fmt::format("{} in version \"{}\" cannot be handled as a {}: {}",
+                                            given.kind, given.version, expected.gvk.kind, why));
 }
 
 struct TypeMeta {

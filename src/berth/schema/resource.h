@@ -2,6 +2,7 @@
 // metav1.APIResource, apidiscovery/v2.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,16 @@ struct Subresource {
   std::string name;           ///< "status", "scale", "binding"
   api::GroupVersionKind kind; ///< of its body: autoscaling/v1 Scale, or that of the resource
   std::vector<std::string> verbs;
+};
+
+/// One of additionalPrinterColumns of a custom resource's version.
+struct PrinterColumn {
+  std::string name;
+  std::string type;        ///< string, integer, number, boolean, date
+  std::string format;      ///< of the type: "int32", "password"; mostly ""
+  std::string description; ///< "": the JSONPath stands for it
+  int priority = 0;        ///< 1: only with -o wide
+  std::string json_path;   ///< ".spec.replicas"
 };
 
 struct Resource {
@@ -31,6 +42,9 @@ struct Resource {
   std::vector<Subresource> subresources;
   TypePtr type;        ///< of one object; never null
   bool custom = false; ///< defined by a CustomResourceDefinition
+  /// Of custom ones: the openAPIV3Schema as it was written, for OpenAPI.
+  std::shared_ptr<const boost::json::value> schema;
+  std::vector<PrinterColumn> columns; ///< of a custom resource's tables; empty: Name and Age
 
   api::GroupVersionKind gvk() const { return {group, version, kind}; }
   bool namespaced() const { return scope == api::Scope::Namespaced; }

@@ -1,0 +1,20 @@
+// Defaults and validation of custom resources by their structural schema, in the words of
+// apiextensions-apiserver. Built-in kinds are validated by code of their own.
+#pragma once
+
+#include <boost/json/value.hpp>
+
+#include "berth/schema/field_error.h"
+#include "berth/schema/type.h"
+
+namespace berth::schema {
+
+/// Writes the defaults of absent fields, and of nulls where null is no value; nulls of other fields
+/// that may not be null vanish.
+void apply_defaults(boost::json::value& object, const Type& type);
+
+/// Forms, value validations, then uniqueness in lists that are sets or maps. CEL rules are not
+/// evaluated.
+FieldErrors validate(const boost::json::value& object, const Type& type);
+
+} // namespace berth::schema
