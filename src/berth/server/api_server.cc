@@ -8,6 +8,7 @@
 #include "berth/schema/catalogue.h"
 #include "berth/server/call.h"
 #include "berth/server/compress.h"
+#include "berth/server/definitions.h"
 #include "berth/server/discovery.h"
 #include "berth/server/pod_actions.h"
 #include "berth/server/reading.h"
@@ -188,6 +189,7 @@ struct ApiServer::State {
   Resources resources;
   ListPages pages;
   Shared shared;
+  Definitions definitions;
 };
 
 ApiServer::ApiServer(Loop& loop, store::Registry& registry, ApiServerOptions options)

@@ -3,6 +3,8 @@
 #include <memory>
 #include <utility>
 
+#include "berth/server/definitions.h"
+
 namespace berth::server {
 
 patch::Target write_target(const schema::Resource& resource, const std::string& subresource) {
@@ -26,10 +28,12 @@ store::WriteOptions tracked_write(const Shared& shared, const Call& call,
   const auto target =
       std::make_shared<const patch::Target>(write_target(resource, call.info.subresource));
   return {.dry_run = query.dry_run,
-          .defaulted = [target, live,
-                        writer = writer_of(shared, call, query)](api::json::value& document) {
+          .defaulted = [target, live, resource, writer = writer_of(shared, call, query)](
+                           api::json::value& document) -> Result<void> {
+            BERTH_CHECK(judge_by_schema(resource, document));
             document = patch::track_update(*target, live ? live.json() : target->zero,
                                            std::move(document), writer);
+            return {};
           }};
 }
 

@@ -9,6 +9,7 @@
 #include "berth/api/json.h"
 #include "berth/patch/request.h"
 #include "berth/server/body.h"
+#include "berth/server/definitions.h"
 #include "berth/server/list_query.h"
 #include "berth/server/write_target.h"
 #include "berth/store/errors.h"
@@ -114,6 +115,18 @@ struct PatchCall {
   patch::PatchKind kind;
 };
 
+/// A definition goes after its objects.
+void hold_for_cleanup(const Shared& shared, const api::Object& definition) {
+  const auto& finalizers = definition.meta().finalizers;
+  if (std::ranges::find(finalizers, kCleanupFinalizer) == finalizers.end()) {
+    (void)shared.registry->update(definition.edit([](json::object& document) {
+      json::value& list = api::object_at(document, "metadata")["finalizers"];
+      (list.is_array() ? list.get_array() : list.emplace_array()).emplace_back(kCleanupFinalizer);
+    }),
+                                  store::Subresource::None, shared.loop->now());
+  }
+}
+
 /// A patch may not change who the object is.
 Status immutable_uid(const schema::Resource& resource, std::string_view name,
                      std::string_view uid) {
@@ -154,7 +167,11 @@ Answer<net::HttpResponse> create_by_apply(const Shared& shared, Call& call, cons
     return tl::unexpected(object.error());
   }
   return told(shared, call, how.resource, 201,
-              shared.registry->create(*object, shared.loop->now(), {.dry_run = how.query.dry_run}));
+              shared.registry->create(*object, shared.loop->now(),
+                                      {.dry_run = how.query.dry_run,
+                                       .defaulted = [resource = how.resource](json::value& made) {
+                                         return judge_by_schema(resource, made);
+                                       }}));
 }
 
 } // namespace
@@ -270,13 +287,15 @@ Answer<net::HttpResponse> patch_object(const Shared& shared, Call& call,
   }
   store::WriteOptions write = tracked_write(shared, call, resource, *query, *live);
   if (*kind == patch::PatchKind::Apply) { // apply() has seen to the managers
-    write.defaulted = [managed = *api::find(object->json(), "metadata")](json::value& next) {
+    write.defaulted = [resource, managed = *api::find(object->json(), "metadata")](
+                          json::value& next) -> Result<void> {
       json::object& meta = api::object_at(next.as_object(), "metadata");
       if (const json::value* fields = managed.as_object().if_contains("managedFields")) {
         meta["managedFields"] = *fields;
       } else {
         meta.stable_erase("managedFields");
       }
+      return judge_by_schema(resource, next);
     };
   }
   return told(shared, call, resource, 200,
@@ -292,6 +311,9 @@ Answer<net::HttpResponse> delete_object(const Shared& shared, const Call& call,
   const auto before = shared.registry->get(kind_of(resource), key_of(call, resource));
   if (!before) {
     return tl::unexpected(status_of(before.error()));
+  }
+  if (kind_of(resource) == kDefinitions && !query->dry_run) {
+    hold_for_cleanup(shared, *before);
   }
   const auto left =
       shared.registry->remove(kind_of(resource), key_of(call, resource), query->options,

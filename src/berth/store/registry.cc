@@ -115,7 +115,7 @@ Result<void> complete_document(const Admission& chain, const AdmissionRequest& r
                                const WriteOptions& how, api::json::value& document) {
   BERTH_CHECK(complete(chain.defaults, request, document));
   if (how.defaulted) {
-    how.defaulted(document);
+    BERTH_CHECK(how.defaulted(document));
   }
   return complete(chain.mutate, request, document);
 }
