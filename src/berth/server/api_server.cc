@@ -69,7 +69,8 @@ struct ApiServer::State {
         resources(schema::Catalogue::builtin()), shared{.loop = &loop,
                                                         .registry = &registry,
                                                         .resources = &resources,
-                                                        .pages = &pages} {}
+                                                        .pages = &pages},
+        definitions(loop, registry, resources) {}
 
   Answer<net::HttpResponse> answer_to(Call& call) {
     if (!call.info.is_resource) {

@@ -21,8 +21,8 @@ namespace berth::store {
 struct WriteOptions {
   bool dry_run = false; ///< judged and completed, never stored
   /// Sees the document with its defaults, before admission adds to it: where field managers are
-  /// recorded.
-  std::function<void(api::json::value&)> defaulted = {};
+  /// recorded and custom resources are judged. An error stops the write.
+  std::function<Result<void>(api::json::value&)> defaulted = {};
 };
 
 /// Time comes with each call; uids and name suffixes come from the Rng. A write that would change
