@@ -193,9 +193,18 @@ template <class In> class Decoder {
 
   void put(json::object& out, const Field& field, bool structural) {
     json::value made = null() ? json::value(nullptr) : value(*field.type);
-    const bool typed = !structural || !field.type->structural;
-    if (typed && (made.is_null() || (field.when_empty == WhenEmpty::Dropped && is_empty(made)))) {
-      out.erase(field.name);
+    if (structural && field.type->structural) {
+      out[field.name] = std::move(made);
+      return;
+    }
+    if (made.is_null() && field.when_empty == WhenEmpty::Zero) {
+      made = zero_of(*field.type);
+    }
+    const bool gone =
+        made.is_null() ? field.when_empty != WhenEmpty::Null && field.when_empty != WhenEmpty::Zero
+                       : field.when_empty == WhenEmpty::Dropped && is_empty(made);
+    if (gone) {
+      out.erase(field.name); // which only a duplicate has put there
     } else {
       out[field.name] = std::move(made);
     }
