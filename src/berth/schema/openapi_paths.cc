@@ -10,6 +10,7 @@
 #include "berth/base/assert.h"
 #include "berth/schema/catalogue.h"
 #include "berth/schema/openapi_custom.h"
+#include "berth/schema/openapi_parameters.h"
 
 namespace berth::schema {
 namespace {
@@ -17,43 +18,6 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::string_view kMeta = "io.k8s.apimachinery.pkg.apis.meta.v1.";
-
-struct Parameter {
-  std::string_view name;
-  std::string_view type;
-  std::string_view description;
-};
-
-constexpr std::array kParameters = {
-    Parameter{"allowWatchBookmarks", "boolean",
-              "A watch sends events of type BOOKMARK, which tell how far it has come."},
-    Parameter{"continue", "string", "Go on with a list where its last part ended."},
-    Parameter{"dryRun", "string", "All: do everything but store the result."},
-    Parameter{"fieldManager", "string",
-              "Who changes the object, as managedFields tell it; at most 128 characters."},
-    Parameter{"fieldSelector", "string", "Only objects with these values of fields."},
-    Parameter{
-        "fieldValidation", "string",
-        "What becomes of unknown and duplicate fields: Ignore, Warn (the default) or Strict."},
-    Parameter{"force", "boolean", "Apply takes over fields that others own."},
-    Parameter{"gracePeriodSeconds", "integer",
-              "How long the object may take to go; 0 is at once. Defaults to the object's own."},
-    Parameter{"labelSelector", "string", "Only objects with these labels."},
-    Parameter{"limit", "integer", "How many objects a part of a list may hold."},
-    Parameter{"name", "string", "Name of the object."},
-    Parameter{"namespace", "string", "Namespace of the objects."},
-    Parameter{"orphanDependents", "boolean", "Deprecated; see propagationPolicy."},
-    Parameter{"pretty", "string", "Indent the answer."},
-    Parameter{"propagationPolicy", "string",
-              "What becomes of dependents: Orphan, Background or Foreground."},
-    Parameter{"resourceVersion", "string", "The version that the answer is of, or starts from."},
-    Parameter{"resourceVersionMatch", "string",
-              "How resourceVersion is meant: Exact or NotOlderThan."},
-    Parameter{"sendInitialEvents", "boolean",
-              "A watch begins with the objects that there are, then a bookmark."},
-    Parameter{"timeoutSeconds", "integer", "How long a list or watch may last."},
-    Parameter{"watch", "boolean", "Send changes as they happen."},
-};
 
 constexpr std::array kOfLists = {"allowWatchBookmarks",
                                  "continue",
@@ -157,17 +121,13 @@ std::string PathWriter::body_type(const Operation& of) const {
 
 json::object PathWriter::parameter(std::string_view name, std::string_view place) {
   json::object out = {{"in", place}, {"name", name}};
-  for (const Parameter& known : kParameters) {
-    if (known.name == name) {
-      out["description"] = known.description;
-      json::object schema = {{"type", known.type}, {"uniqueItems", true}};
-      if (schemas_.version() == OpenApiVersion::V3) {
-        out["schema"] = std::move(schema);
-      } else {
-        out["type"] = known.type;
-        out["uniqueItems"] = true;
-      }
-    }
+  const Parameter& known = parameter_of(name);
+  out["description"] = known.description;
+  if (schemas_.version() == OpenApiVersion::V3) {
+    out["schema"] = json::object{{"type", known.type}, {"uniqueItems", true}};
+  } else {
+    out["type"] = known.type;
+    out["uniqueItems"] = true;
   }
   if (place == "path") {
     out["required"] = true;
