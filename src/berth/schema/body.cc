@@ -105,9 +105,22 @@ std::string internal_name(const api::GroupVersionKind& gvk) {
   return (gvk.group.empty() ? "core" : gvk.group.substr(0, gvk.group.find('.'))) + "." + gvk.kind;
 }
 
+tl::unexpected<Error> other_version(const api::GroupVersionKind& given, const Expected& expected) {
+  return fail(Code::BadRequest,
+              fmt::format("the API version in the data ({}) does not match the expected API "
+                          "version ({})",
+                          given.api_version(), expected.gvk.api_version()));
+}
+
 Result<void> check_kind(const api::GroupVersionKind& given, const Expected& expected) {
   if (given == expected.gvk) {
     return {};
+  }
+  if (expected.type.structural) {
+    if (given.api_version() != expected.gvk.api_version()) {
+      return other_version(given, expected);
+    }
+    return unusable(given, expected, "kind must be " + expected.gvk.kind);
   }
   if (!Catalogue::builtin().type(given)) {
     return unusable(given, expected,
@@ -119,10 +132,7 @@ Result<void> check_kind(const api::GroupVersionKind& given, const Expected& expe
                     fmt::format("converting ({}.{}) to ({}): unknown conversion", given.version,
                                 given.kind, internal_name(expected.gvk)));
   }
-  return fail(Code::BadRequest,
-              fmt::format("the API version in the data ({}) does not match the expected API "
-                          "version ({})",
-                          given.api_version(), expected.gvk.api_version()));
+  return other_version(given, expected);
 }
 
 Result<Body> finish(Result<Decoded> decoded, const api::GroupVersionKind& given,

@@ -152,6 +152,10 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"Default", R"({"type":"object","properties":{"a":{"type":"integer","default":"x"}}})",
              "spec.validation.openAPIV3Schema.properties[a].default: Invalid value: \"string\": "
              "default in body must be of type integer: \"string\""},
+        Case{
+            "Pattern", R"({"type":"object","properties":{"a":{"type":"string","pattern":"(a"}}})",
+            "spec.validation.openAPIV3Schema.properties[a].pattern: Invalid value: \"(a\": must be "
+            "a valid regular expression, but isn't: error parsing regexp: missing closing ): `(a`"},
         Case{"Metadata",
              R"({"type":"object","properties":{"metadata":{"type":"object","properties":)"
              R"({"labels":{"type":"object"}}}}})",

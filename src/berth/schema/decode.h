@@ -31,7 +31,4 @@ Result<Decoded> decode_text(std::string_view text, const Type& type);
 /// The same of a value that was read before, in which there are no duplicates.
 Result<Decoded> decode_value(const boost::json::value& value, const Type& type);
 
-/// As decoding errors name it: "int32", "[]v1.Container", "map[string]string".
-std::string go_type_name(const Type& type);
-
 } // namespace berth::schema

@@ -116,8 +116,9 @@ json::object SchemaWriter::property(const Field& field) {
   if (otherwise) {
     out["default"] = *otherwise;
   }
-  if (!field.description.empty()) {
-    out["description"] = field.description;
+  const std::string& description = field.description.empty() ? type.description : field.description;
+  if (!description.empty()) {
+    out["description"] = description;
   }
   if (refers && version_ == OpenApiVersion::V3 && out.size() > 1) {
     out["allOf"] = json::array{json::object{{"$ref", out.at("$ref")}}};

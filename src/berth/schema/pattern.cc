@@ -6,6 +6,44 @@
 namespace berth::schema {
 namespace {
 
+/// As Go's regexp/syntax calls it.
+std::string_view go_error(RE2::ErrorCode code) {
+  switch (code) {
+  case RE2::ErrorBadEscape:
+    return "invalid escape sequence";
+  case RE2::ErrorBadCharClass:
+    return "invalid character class";
+  case RE2::ErrorBadCharRange:
+    return "invalid character class range";
+  case RE2::ErrorMissingBracket:
+    return "missing closing ]";
+  case RE2::ErrorMissingParen:
+    return "missing closing )";
+  case RE2::ErrorUnexpectedParen:
+    return "unexpected )";
+  case RE2::ErrorTrailingBackslash:
+    return "trailing backslash at end of expression";
+  case RE2::ErrorRepeatArgument:
+    return "missing argument to repetition operator";
+  case RE2::ErrorRepeatSize:
+    return "invalid repeat count";
+  case RE2::ErrorRepeatOp:
+    return "invalid nested repetition operator";
+  case RE2::ErrorBadPerlOp:
+    return "invalid or unsupported Perl syntax";
+  case RE2::ErrorBadUTF8:
+    return "invalid UTF-8";
+  case RE2::ErrorBadNamedCapture:
+    return "invalid named capture";
+  case RE2::ErrorPatternTooLarge:
+    return "expression too large";
+  case RE2::NoError:
+  case RE2::ErrorInternal:
+    break;
+  }
+  return "regexp/syntax: internal error";
+}
+
 class Re2Pattern final : public Pattern {
  public:
   explicit Re2Pattern(const std::string& expression)
@@ -29,8 +67,9 @@ class Re2Pattern final : public Pattern {
 Result<std::shared_ptr<const Pattern>> Pattern::compile(const std::string& expression) {
   auto made = std::make_shared<const Re2Pattern>(expression);
   if (!made->re().ok()) {
-    return fail(Code::Invalid, fmt::format("error parsing regexp: {}: `{}`", made->re().error(),
-                                           made->re().error_arg()));
+    return fail(Code::Invalid,
+                fmt::format("error parsing regexp: {}: `{}`", go_error(made->re().error_code()),
+                            made->re().error_arg()));
   }
   return made;
 }
