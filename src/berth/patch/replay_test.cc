@@ -91,6 +91,9 @@ Named named(std::string path, std::string_view method) {
   for (std::string part; std::getline(in, part, '/');) {
     parts.push_back(part);
   }
+  if (parts.size() < 3) {
+    return out; // /version
+  }
   std::size_t at = parts[0] == "api" ? 1 : 2;
   out.group = parts[0] == "api" ? "" : parts[1];
   out.version = at < parts.size() ? parts[at++] : "";
