@@ -128,6 +128,7 @@ TEST(Laws, OwnersOwnWhatIsThere) {
     const FieldSet there = with_named_parents(world.fields(), world.type());
     const auto managers = read_managed_fields(world.live());
     RC_ASSERT(managers.has_value());
+    RC_LOG() << api::to_json(world.live());
     for (const auto& [id, owned] : *managers) {
       RC_ASSERT(!owned.fields.empty());
       RC_ASSERT(FieldSet::without(owned.fields, there).empty());
@@ -162,6 +163,9 @@ TEST(Laws, DroppingRemovesExactlyWhatTheApplierAloneOwned) {
       return;
     }
     const FieldSet kept = tracked(world, less);
+    RC_LOG() << "full " << api::to_json(full) << "\nless " << api::to_json(less) << "\nbefore "
+             << to_string(before) << "\nlive " << api::to_json(world.live()) << "\nothers "
+             << to_string(others) << "\nlast " << to_string(last);
     const FieldSet gone = FieldSet::without(before, world.fields());
     const FieldSet alone = FieldSet::without(FieldSet::without(last, others), kept);
     gone.each([&](const Path& path) { RC_ASSERT(alone.has(path)); });
@@ -190,8 +194,12 @@ TEST(Laws, ConflictsAreWhereAnotherOwnsADifferentValue) {
     for (const auto& [id, owned] : *managers) {
       others = FieldSet::united(others, owned.fields);
     }
+    if (managers->empty()) {
+      others = tracked(world, live); // "before-first-apply" owns it
+    }
     const Comparison change =
         compare_typed(world.type(), live, merge_typed(world.type(), live, object));
+    RC_LOG() << "live " << api::to_json(world.live()) << "\napplied " << api::to_json(object);
     const bool expected = !FieldSet::common(others, change.modified).empty();
     RC_ASSERT(world.apply_as("a", object, Conflicts::Refused) == !expected);
   }));

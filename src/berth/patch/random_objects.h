@@ -121,7 +121,9 @@ inline json::object any_toy() {
   put("items", any_items());
   put("tags", any_words());
   put("whole", any_labels());
-  put("free", json::object{{std::string_view(any_word()), any_labels()}, {"list", any_words()}});
+  json::object inner = any_labels();
+  inner[any_word()] = any_below(2);
+  put("free", json::object{{std::string_view(any_word()), inner}, {"list", any_words()}});
   return out;
 }
 

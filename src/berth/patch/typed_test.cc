@@ -194,7 +194,7 @@ TEST(RemoveFields, TakesOutFieldsAndElements) {
                 *type, from(R"({"name":"n","count":1,"labels":{"a":"b"},"whole":{"a":"b"},
                          "items":[{"name":"x"},{"name":"y","image":"1"}]})"),
                 set)),
-            R"({"count":1,"whole":{"a":"b"},"items":[{"name":"y"}]})");
+            R"({"count":1,"labels":null,"whole":{"a":"b"},"items":[{"name":"y"}]})");
 }
 
 TEST(UnderType, FollowsASchemaThatChanged) {
