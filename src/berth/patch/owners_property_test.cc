@@ -128,9 +128,6 @@ TEST(Laws, OwnersOwnWhatIsThere) {
     const FieldSet there = with_named_parents(world.fields(), world.type());
     const auto managers = read_managed_fields(world.live());
     RC_ASSERT(managers.has_value());
-    RC_LOG() << api::to_json(world.live());
-    for (const auto& [id, owned] : *managers) {
-      RC_ASSERT(!owned.fields.empty());
       RC_ASSERT(FieldSet::without(owned.fields, there).empty());
     }
   }));
@@ -143,12 +140,18 @@ TEST(Laws, DroppingRemovesExactlyWhatTheApplierAloneOwned) {
     const json::value full = test::any_toy();
     RC_ASSERT(world.apply_as("a", full));
     RC_ASSERT(world.apply_as("b", test::any_toy()));
-    const FieldSet last = world.owned("a", Operation::Apply);
+    // As the next write sees them: an owner of an empty map owns what is in it now.
+    const auto seen = [&](const FieldSet& set) {
+      json::value live = world.live();
+      remove_managed_fields(live);
+      return under_type(set, world.type(), live);
+    };
+    const FieldSet last = seen(world.owned("a", Operation::Apply));
     FieldSet others;
     const auto managers = read_managed_fields(world.live());
     for (const auto& [id, owned] : *managers) {
       if (id.manager != "a" || id.operation != Operation::Apply) {
-        others = FieldSet::united(others, owned.fields);
+        others = FieldSet::united(others, seen(owned.fields));
       }
     }
     json::value less = full;
@@ -163,9 +166,6 @@ TEST(Laws, DroppingRemovesExactlyWhatTheApplierAloneOwned) {
       return;
     }
     const FieldSet kept = tracked(world, less);
-    RC_LOG() << "full " << api::to_json(full) << "\nless " << api::to_json(less) << "\nbefore "
-             << to_string(before) << "\nlive " << api::to_json(world.live()) << "\nothers "
-             << to_string(others) << "\nlast " << to_string(last);
     const FieldSet gone = FieldSet::without(before, world.fields());
     const FieldSet alone = FieldSet::without(FieldSet::without(last, others), kept);
     gone.each([&](const Path& path) { RC_ASSERT(alone.has(path)); });
@@ -199,8 +199,6 @@ TEST(Laws, ConflictsAreWhereAnotherOwnsADifferentValue) {
     }
     const Comparison change =
         compare_typed(world.type(), live, merge_typed(world.type(), live, object));
-    RC_LOG() << "live " << api::to_json(world.live()) << "\napplied " << api::to_json(object);
-    const bool expected = !FieldSet::common(others, change.modified).empty();
     RC_ASSERT(world.apply_as("a", object, Conflicts::Refused) == !expected);
   }));
 }
