@@ -8,7 +8,7 @@
 // Words of facts.json; "" instead of a field speaks of the type itself:
 //   map(a,b) set                x-kubernetes-list-type and its keys; lists are atomic otherwise
 //   merge merge(key) retainKeys x-kubernetes-patch-strategy and patch-merge-key
-//   atomic                      x-kubernetes-map-type
+//   atomic granular             x-kubernetes-map-type
 //   quantity                    the text is a resource.Quantity, or each of them is
 //   default("TCP")              OpenAPI's default
 //   go(v1.Protocol)             the Go type of a text or a map; of the elements of a list
@@ -16,6 +16,7 @@
 //   pointer                     a Go pointer: 0, "" and false are kept as given
 //   zero emit                   written even when empty: 0, "", {}
 //   null                        written as null when absent
+//   omitempty                   required, and left out when empty
 //
 // The bundle: {"version", "packages": {name: [group, version]}, "resources", "types": {name: [description, words, [[field, words, spec, description], ...]]}}.
 // Words of a field: "r" required, then what becomes of an empty value: k kept, d dropped, z zero, n null.
@@ -77,11 +78,12 @@ function declarations(name) {
 }
 
 const kScalar = /^(string|boolean|int|double)/;
-const kTypeWords = ['quantity', 'pointer', 'zero', 'emit', 'null'];
+const kTypeWords = ['quantity', 'pointer', 'zero', 'emit', 'null', 'omitempty'];
 
 function when_empty(form, required, words, field) {
   if (words.includes('pointer')) return 'k';
   if (words.includes('null')) return 'n';
+  if (words.includes('omitempty')) return 'd';
   if (words.includes('zero') || words.includes('emit')) return 'z';
   const container = form.startsWith('[]') || form.startsWith('{}');
   if (required) return container || /Time$|^any/.test(form) ? 'n' : 'z';

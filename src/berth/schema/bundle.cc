@@ -104,7 +104,7 @@ class Reader {
     }
     for (const Copy& copy : copies_) {
       copy.type->fields = copy.of->fields; // which were not all read when the copy was made
-      copy.type->atomic = copy.type->atomic || copy.of->atomic;
+      copy.type->atomic = !copy.granular && copy.of->atomic;
     }
     return {};
   }
@@ -159,7 +159,7 @@ class Reader {
       return at->second;
     }
     const std::vector<std::string> words = split(spec, ' ');
-    BERTH_TRY(Type* const type, form_of(owner, field, words.front(), words.size() > 1));
+    BERTH_TRY(Type* const type, form_of(owner, field, words));
     for (std::size_t i = 1; i < words.size(); ++i) {
       if (!apply(*type, word_of(words[i]))) {
         return unknown(owner, field, words[i]);
@@ -169,7 +169,9 @@ class Reader {
     return type;
   }
 
-  Result<Type*> form_of(const Type& owner, const Field& field, std::string_view form, bool own) {
+  Result<Type*> form_of(const Type& owner, const Field& field,
+                        const std::vector<std::string>& words) {
+    const std::string_view form = words.front();
     if (form.starts_with('#')) {
       Type* known = nullptr;
       if (const auto at = arena_.by_name().find(form.substr(1)); at != arena_.by_name().end()) {
@@ -178,13 +180,13 @@ class Reader {
       if (known == nullptr) {
         return unknown(owner, field, form);
       }
-      if (!own) {
+      if (words.size() == 1) {
         return known;
       }
       // What is said of one use must not be said of all, so that it gets a copy.
       Type& copy = arena_.add();
       copy = *known;
-      copies_.push_back({&copy, known});
+      copies_.push_back({&copy, known, std::ranges::find(words, "granular") != words.end()});
       return &copy;
     }
     Type& type = arena_.add();
@@ -225,8 +227,8 @@ class Reader {
       type.merge_key = word.argument;
     } else if (word.name == "retainKeys") {
       type.retain_keys = true;
-    } else if (word.name == "atomic") {
-      type.atomic = true;
+    } else if (word.name == "atomic" || word.name == "granular") {
+      type.atomic = word.name == "atomic";
     } else if (word.name == "default") {
       auto value = api::parse_json(word.argument);
       if (!value) {
@@ -257,6 +259,7 @@ class Reader {
   struct Copy {
     Type* type;
     const Type* of;
+    bool granular;
   };
 
   Arena& arena_;
