@@ -128,6 +128,8 @@ TEST(Laws, OwnersOwnWhatIsThere) {
     const FieldSet there = with_named_parents(world.fields(), world.type());
     const auto managers = read_managed_fields(world.live());
     RC_ASSERT(managers.has_value());
+    for (const auto& [id, owned] : *managers) {
+      RC_ASSERT(!owned.fields.empty());
       RC_ASSERT(FieldSet::without(owned.fields, there).empty());
     }
   }));
@@ -199,6 +201,7 @@ TEST(Laws, ConflictsAreWhereAnotherOwnsADifferentValue) {
     }
     const Comparison change =
         compare_typed(world.type(), live, merge_typed(world.type(), live, object));
+    const bool expected = !FieldSet::common(others, change.modified).empty();
     RC_ASSERT(world.apply_as("a", object, Conflicts::Refused) == !expected);
   }));
 }
