@@ -130,6 +130,19 @@ TEST(JsonPatchLimits, RefusesCopiesThatGrow) {
                                     "copy is "));
 }
 
+TEST(JsonPatchLimits, RefusesDocumentsThatNestTooDeep) {
+  json::array operations; // each copy doubles the depth of /a
+  std::string deepest = "/a";
+  for (std::size_t depth = 1; depth <= 8; ++depth) {
+    operations.push_back(json::object{{"op", "copy"}, {"from", "/a"}, {"path", deepest + "/a"}});
+    const std::string below = deepest;
+    deepest += below;
+  }
+  const auto done = json_patch(from(R"({"a":{}})"), operations);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().message, "error while adding value during copy: exceeded max depth");
+}
+
 std::string escaped(std::string_view name) {
   std::string out;
   for (const char c : name) {
