@@ -16,8 +16,5 @@ std::string go_value(const json::value& value);
 std::string go_syntax(const json::value& value);
 /// %T: map[string]interface {}, []interface {}, string, int64, float64, bool, <nil>.
 std::string_view go_type(const json::value& value);
-/// What encoding/json says of a text that is no JSON: "unexpected end of JSON input", "invalid
-/// character 'x' looking for beginning of value"; "" for JSON. O(size).
-std::string go_json_error(std::string_view text);
 
 } // namespace berth::patch

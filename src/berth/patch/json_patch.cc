@@ -1,5 +1,6 @@
 #include "berth/patch/json_patch.h"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 
@@ -62,10 +63,28 @@ Result<std::size_t> index_in(std::string_view key, std::size_t size) {
   return static_cast<std::size_t>(index < 0 ? index + places : index);
 }
 
+/// Levels of objects and arrays.
+std::size_t levels(const json::value& value) {
+  std::size_t below = 0;
+  if (const json::object* object = value.if_object()) {
+    for (const auto& [key, member] : *object) {
+      below = std::max(below, levels(member));
+    }
+  } else if (const json::array* array = value.if_array()) {
+    for (const json::value& element : *array) {
+      below = std::max(below, levels(element));
+    }
+  } else {
+    return 0;
+  }
+  return below + 1;
+}
+
 /// An object or array and the key in it that a pointer ends with.
 struct Spot {
   json::value* container = nullptr;
   std::string key;
+  std::size_t depth = 1; ///< levels down to the container, itself included
 
   /// The value there; null for a member that is missing or null.
   Result<json::value*> get() const {
@@ -78,7 +97,14 @@ struct Spot {
     return array[index].is_null() ? nullptr : &array[index];
   }
 
+  // Copies into a copy would else nest without end.
+  Result<void> check_depth(const json::value& value) const {
+    return depth + levels(value) <= kDeepestDocument ? Result<void>()
+                                                     : cannot("exceeded max depth");
+  }
+
   Result<void> add(json::value value) const {
+    BERTH_CHECK(check_depth(value));
     if (json::object* object = container->if_object()) {
       (*object)[key] = std::move(value);
       return {};
@@ -98,6 +124,7 @@ struct Spot {
   }
 
   Result<void> set(json::value value) const {
+    BERTH_CHECK(check_depth(value));
     if (json::object* object = container->if_object()) {
       (*object)[key] = std::move(value);
       return {};
@@ -132,12 +159,12 @@ std::optional<Spot> find_spot(json::value& document, std::string_view pointer) {
   }
   pointer.remove_prefix(first + 1); // what stands before the first slash is not looked at
   json::value* at = &document;
-  while (true) {
+  for (std::size_t depth = 1;; ++depth) {
     if (!at->is_object() && !at->is_array()) {
       return std::nullopt;
     }
     const std::size_t slash = pointer.find('/');
-    Spot spot{.container = at, .key = decoded(pointer.substr(0, slash))};
+    Spot spot{.container = at, .key = decoded(pointer.substr(0, slash)), .depth = depth};
     if (slash == std::string_view::npos) {
       return spot;
     }

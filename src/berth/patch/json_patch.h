@@ -15,9 +15,12 @@ inline constexpr std::size_t kMostOperations = 10'000;
 /// What copy operations may add to a document, in bytes of compact JSON.
 inline constexpr std::size_t kMostCopied = std::size_t{3} * 1024 * 1024;
 
+/// Levels of objects and arrays that an operation may make: as many as api::parse_json reads.
+inline constexpr std::size_t kDeepestDocument = 128;
+
 /// `document` after `operations`, an array of objects. Error: Invalid, evanphx's words for the
-/// first operation that cannot be done; RequestEntityTooLarge for too many. O(operations x depth),
-/// and the sizes of what they move.
+/// first operation that cannot be done, or that it would nest too deep; RequestEntityTooLarge for
+/// too many. O(operations x depth), and the sizes of what they move.
 Result<json::value> json_patch(json::value document, const json::value& operations);
 
 } // namespace berth::patch

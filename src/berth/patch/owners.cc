@@ -48,7 +48,7 @@ OwnershipRules rules_of(const Target& target) {
   return {.type = target.type, .resets = &target.resets, .api_version = target.api_version()};
 }
 
-/// The managers after an update; the objects are without managedFields.
+/// The managers after an update; `updated` is without managedFields.
 Managers updated_managers(const Target& target, const json::value& live, const json::value& updated,
                           Managers managers, const Writer& writer) {
   // A manager of this name cannot be stored: names of requests are not empty.
@@ -175,19 +175,18 @@ bool only_with_last_applied(const Target& target, const json::value& live,
 json::value track_update(const Target& target, const json::value& live, json::value updated,
                          const Writer& writer) {
   Managers managers = managers_of_request(live, updated, writer);
-  const json::value before = without_managed_fields(live);
   remove_managed_fields(updated);
   // An object whose managers were cleared stays without until it is applied to.
   if (managers.empty() && is_stored(live)) {
     return updated;
   }
-  if (!check_typed(*target.type, before, Duplicates::Allowed) ||
-      !check_typed(*target.type, updated, Duplicates::Allowed)) {
+  if (!check_typed(*target.type, updated, Duplicates::Allowed)) {
     write_managed_fields(updated, read_managed_fields(live).value_or(Managers()));
     return updated;
   }
+  // That `live` has managedFields and `updated` has not takes nothing from anybody.
   write_managed_fields(updated,
-                       updated_managers(target, before, updated, std::move(managers), writer));
+                       updated_managers(target, live, updated, std::move(managers), writer));
   return updated;
 }
 

@@ -147,6 +147,36 @@ int compare_values(const json::value& left, const json::value& right) {
   return 0;
 }
 
+namespace {
+
+bool same_members(const json::object& left, const json::object& right) {
+  if (left.size() != right.size()) {
+    return false;
+  }
+  auto next = right.begin(); // mostly in the same order
+  for (const auto& member : left) {
+    const json::value* other =
+        next->key() == member.key() ? &next->value() : right.if_contains(member.key());
+    if (other == nullptr || !same_value(member.value(), *other)) {
+      return false;
+    }
+    ++next;
+  }
+  return true;
+}
+
+} // namespace
+
+bool same_value(const json::value& left, const json::value& right) {
+  if (left.is_object() && right.is_object()) {
+    return same_members(left.get_object(), right.get_object());
+  }
+  if (left.is_array() && right.is_array()) {
+    return std::ranges::equal(left.get_array(), right.get_array(), same_value);
+  }
+  return compare_values(left, right) == 0;
+}
+
 int compare(const PathElement& left, const PathElement& right) {
   if (left.kind != right.kind) {
     return three_way(left.kind, right.kind);

@@ -51,9 +51,8 @@ std::string to_string(const Path& path);
 
 /// < 0, 0 or > 0 for any two JSON values: the order of structured-merge-diff's value.Compare.
 int compare_values(const json::value& left, const json::value& right);
-/// Equal as Kubernetes compares values: members in any order, 1 equal to 1.0.
-inline bool same_value(const json::value& left, const json::value& right) {
-  return compare_values(left, right) == 0;
-}
+/// Equal as Kubernetes compares values: members in any order, 1 equal to 1.0. O(size), faster than
+/// compare_values.
+bool same_value(const json::value& left, const json::value& right);
 
 } // namespace berth::patch

@@ -8,6 +8,7 @@
 #include "berth/patch/go_text.h"
 #include "berth/patch/json_patch.h"
 #include "berth/patch/strategic_merge.h"
+#include "berth/schema/go_json.h"
 
 namespace berth::patch {
 namespace {
@@ -76,8 +77,11 @@ std::vector<Error> option_errors(const PatchOptions& options, PatchKind kind) {
   return errors;
 }
 
-tl::unexpected<Error> bad_patch(std::string_view why) {
-  return fail(Code::BadRequest, fmt::format("error decoding patch: {}", why));
+// A strategic merge patch that cannot be read is refused without this.
+constexpr std::string_view kDecoding = "error decoding patch: ";
+
+tl::unexpected<Error> bad_patch(std::string_view prefix, std::string_view why) {
+  return fail(Code::BadRequest, fmt::format("{}{}", prefix, why));
 }
 
 /// "array": what encoding/json calls a value.
@@ -101,37 +105,38 @@ std::string_view json_word(const json::value& value) {
   return "";
 }
 
-Result<json::value> read_json(std::string_view body) {
-  if (const std::string error = go_json_error(body); !error.empty()) {
-    return bad_patch(error);
+Result<json::value> read_json(std::string_view body, std::string_view prefix) {
+  if (const auto error = schema::json_syntax_error(body)) {
+    return bad_patch(prefix, *error);
   }
   // Of a member given twice the last one counts; strict validation refuses it before.
   auto parsed = api::read_json_value(body, 0, "", {}, api::Duplicates::TakeLast);
   if (!parsed) {
-    return bad_patch(parsed.error().message);
+    return bad_patch(prefix, parsed.error().message);
   }
   return std::move(parsed->value);
 }
 
-Result<json::value> read_object(std::string_view body) {
-  BERTH_TRY(json::value value, read_json(body));
+Result<json::value> read_object(std::string_view body, std::string_view prefix) {
+  BERTH_TRY(json::value value, read_json(body, prefix));
   if (value.is_null()) {
     value.emplace_object(); // as Go leaves a map that null is read into
   }
   if (!value.is_object()) {
-    return bad_patch(
-        fmt::format("json: cannot unmarshal {} into Go value of type {}", json_word(value), kMap));
+    return bad_patch(prefix, fmt::format("json: cannot unmarshal {} into Go value of type {}",
+                                         json_word(value), kMap));
   }
   return value;
 }
 
 Result<json::value> read_operations(std::string_view body) {
-  BERTH_TRY(json::value value, read_json(body));
+  BERTH_TRY(json::value value, read_json(body, kDecoding));
   if (value.is_null()) {
     value.emplace_array();
   }
   if (!value.is_array()) {
-    return bad_patch(fmt::format("json: cannot unmarshal {} into Go value of type []interface {{}}",
+    return bad_patch(kDecoding,
+                     fmt::format("json: cannot unmarshal {} into Go value of type []interface {{}}",
                                  json_word(value)));
   }
   for (const json::value& operation : value.get_array()) {
@@ -154,7 +159,7 @@ Result<json::value> json_patched(const json::value& document, std::string_view b
 }
 
 Result<json::value> merge_patched(const json::value& document, std::string_view body) {
-  BERTH_TRY(const json::value change, read_object(body));
+  BERTH_TRY(const json::value change, read_object(body, kDecoding));
   json::value out = document;
   api::merge_patch(out, change);
   return out;
@@ -162,7 +167,7 @@ Result<json::value> merge_patched(const json::value& document, std::string_view 
 
 Result<json::value> strategically_patched(const json::value& document, std::string_view body,
                                           const schema::Type& type) {
-  BERTH_TRY(json::value change, read_object(body));
+  BERTH_TRY(json::value change, read_object(body, ""));
   auto done = strategic_merge(document, std::move(change), type);
   if (!done && done.error().code == Code::Invalid) {
     return fail(Code::Invalid, "the server rejected our request due to an error in our request");

@@ -1,6 +1,15 @@
 // A PATCH request as kube-apiserver answers it: which patch its Content-Type names, whether its
 // options are well-formed, what becomes of the document, and the texts of what it refuses. Sources:
 // apiserver's endpoints/handlers/patch.go, apimachinery's meta/v1/validation.
+//
+// A server does, in this order:
+//   patch_kind, check_options;
+//   patched(kind, live, body, type), or applied_object and apply (owners.h), which also creates;
+//   schema::decode_document of what came out, defaults;
+//   track_update (owners.h) unless it was an apply, before admission and what strategies reset;
+//   admission, validation; keep_idle_times (managed_fields.h), and no write if nothing is left of
+//   it.
+// A dry run is all of this but the write.
 #pragma once
 
 #include <optional>

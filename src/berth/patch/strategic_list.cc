@@ -25,28 +25,24 @@ Result<void> check_keys(const json::array& list, const MergeKey& key) {
   return {};
 }
 
-using Elements = std::vector<const json::value*>;
+struct Placed {
+  const json::value* element = nullptr;
+  std::ptrdiff_t live = -1;   // where the live list has it
+  std::ptrdiff_t wanted = -1; // where the wanted order has it
+};
 
-void sort_by_place(Elements& elements, const json::array& order, const MergeKey& key) {
-  std::ranges::stable_sort(
-      elements, {}, [&](const json::value* element) { return place_of(*element, order, key); });
-}
-
-/// Puts `live` elements between `wanted` ones, each before the first one that follows it in
-/// `order`; elements that `order` does not have come before.
-json::array interleaved(const Elements& live, const Elements& wanted, const json::array& order,
-                        const MergeKey& key) {
+/// Puts `others` between `named`, each before the first one that follows it in the live list; those
+/// that the live list lacks come last.
+json::array interleaved(const std::vector<Placed>& others, const std::vector<Placed>& named) {
   json::array out;
-  auto l = live.begin();
-  auto w = wanted.begin();
-  while (l != live.end() || w != wanted.end()) {
-    bool live_first = w == wanted.end();
-    if (l != live.end() && w != wanted.end()) {
-      const std::ptrdiff_t live_place = place_of(**l, order, key);
-      const std::ptrdiff_t wanted_place = place_of(**w, order, key);
-      live_first = live_place >= 0 && wanted_place >= 0 && live_place < wanted_place;
+  auto other = others.begin();
+  auto next = named.begin();
+  while (other != others.end() || next != named.end()) {
+    bool other_first = next == named.end();
+    if (other != others.end() && next != named.end()) {
+      other_first = other->live >= 0 && next->live >= 0 && other->live < next->live;
     }
-    out.push_back(live_first ? **l++ : **w++);
+    out.push_back(other_first ? *(other++)->element : *(next++)->element);
   }
   return out;
 }
@@ -97,34 +93,42 @@ Result<json::array> in_order(const json::array& merged, const json::array& wante
   BERTH_CHECK(check_keys(merged, key));
   BERTH_CHECK(check_keys(wanted, key));
   BERTH_CHECK(check_keys(live, key));
-  Elements named;
-  Elements others;
+  const Places in_wanted(wanted, key);
+  const Places in_live(live, key);
+  std::vector<Placed> named;
+  std::vector<Placed> others;
   for (const json::value& element : merged) {
-    (place_of(element, wanted, key) >= 0 ? named : others).push_back(&element);
+    const json::value* own = key.of(element);
+    const Placed placed{.element = &element, .live = in_live.of(own), .wanted = in_wanted.of(own)};
+    (placed.wanted >= 0 ? named : others).push_back(placed);
   }
-  sort_by_place(named, wanted, key);
-  sort_by_place(others, live, key);
-  return interleaved(others, named, live, key);
+  std::ranges::stable_sort(named, {}, &Placed::wanted);
+  std::ranges::stable_sort(others, {}, &Placed::live);
+  return interleaved(others, named);
 }
 
 json::array distinct(const json::array& scalars) {
   json::array out;
+  Places seen;
   for (const json::value& scalar : scalars) {
-    if (place_of(scalar, out, {}) < 0) {
+    if (seen.add(&scalar, 0)) {
       out.push_back(scalar);
     }
   }
   return out;
 }
 
-std::ptrdiff_t place_of(const json::value& element, const json::array& list, const MergeKey& key) {
-  const json::value* wanted = key.of(element);
-  for (std::size_t i = 0; wanted != nullptr && i < list.size(); ++i) {
-    if (const json::value* found = key.of(list[i]); found != nullptr && *found == *wanted) {
-      return static_cast<std::ptrdiff_t>(i);
+Places::Places(const json::array& list, const MergeKey& key) {
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (const json::value* own = key.of(list[i])) {
+      add(own, static_cast<std::ptrdiff_t>(i));
     }
   }
-  return -1;
+}
+
+std::ptrdiff_t Places::of(const json::value* key) const {
+  const auto at = key == nullptr ? places_.end() : places_.find(key);
+  return at == places_.end() ? -1 : at->second;
 }
 
 } // namespace berth::patch

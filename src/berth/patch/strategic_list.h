@@ -2,6 +2,8 @@
 // apimachinery's util/strategicpatch (mergeSlice, normalizeElementOrder).
 #pragma once
 
+#include <cstddef>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -36,7 +38,27 @@ Result<json::array> in_order(const json::array& merged, const json::array& wante
 
 /// Without later duplicates.
 json::array distinct(const json::array& scalars);
-/// Where `element`'s key stands in `list`; -1 if it does not.
-std::ptrdiff_t place_of(const json::value& element, const json::array& list, const MergeKey& key);
+
+/// Where keys stand in a list, the first of each. Refers to the keys' values, which must stay where
+/// they are. O(log n) a question.
+class Places {
+ public:
+  Places() = default;
+  Places(const json::array& list, const MergeKey& key);
+  /// -1 if it is not there.
+  std::ptrdiff_t of(const json::value* key) const;
+  /// Whether it is new.
+  bool add(const json::value* key, std::ptrdiff_t place) {
+    return places_.emplace(key, place).second;
+  }
+
+ private:
+  struct Before {
+    bool operator()(const json::value* a, const json::value* b) const {
+      return compare_values(*a, *b) < 0;
+    }
+  };
+  std::map<const json::value*, std::ptrdiff_t, Before> places_;
+};
 
 } // namespace berth::patch

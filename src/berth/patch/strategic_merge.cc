@@ -1,5 +1,8 @@
 #include "berth/patch/strategic_merge.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include <fmt/format.h>
 
 #include "berth/api/json.h"
@@ -286,12 +289,10 @@ class Merger {
       return list_of_maps(original, patch, rule);
     }
     if (parallel == Parallel::Deletes) {
+      const Places gone(patch, {});
       json::array left;
-      for (const json::value& scalar : original) {
-        if (place_of(scalar, patch, {}) < 0) {
-          left.push_back(scalar);
-        }
-      }
+      std::ranges::copy_if(original, std::back_inserter(left),
+                           [&](const json::value& scalar) { return gone.of(&scalar) < 0; });
       return left;
     }
     json::array both = original;
@@ -305,19 +306,20 @@ class Merger {
       return fail(Code::Internal, "cannot merge lists without merge key for type struct");
     }
     BERTH_TRY(const json::array changes, plain_elements(live, patch, rule.key));
+    const Type* item = rule.type == nullptr ? nullptr : rule.type->element;
     json::array merged = live;
+    Places places(live, rule.key);
     for (const json::value& change : changes) {
-      if (rule.key.of(change) == nullptr) {
+      const json::value* own = rule.key.of(change);
+      if (own == nullptr) {
         return no_merge_key(change, rule.key.name);
       }
-      const std::ptrdiff_t place = place_of(change, merged, rule.key);
-      if (place < 0) {
+      if (places.add(own, static_cast<std::ptrdiff_t>(merged.size()))) {
         merged.push_back(without_nulls(change));
         continue;
       }
-      json::value& element = merged[static_cast<std::size_t>(place)];
-      BERTH_TRY(element, map(std::move(element), change,
-                             rule.type == nullptr ? nullptr : rule.type->element));
+      json::value& element = merged[static_cast<std::size_t>(places.of(own))];
+      BERTH_TRY(element, map(std::move(element), change, item));
     }
     return in_order(merged, changes, live, rule.key);
   }
@@ -326,6 +328,7 @@ class Merger {
   static Result<json::array> plain_elements(json::array& live, const json::array& patch,
                                             const MergeKey& key) {
     json::array plain;
+    json::array gone;
     bool replace = false;
     for (const json::value& element : patch) {
       const json::value* directive = element.get_object().if_contains(kDirective);
@@ -340,10 +343,16 @@ class Merger {
       } else if (key.of(element) == nullptr) {
         return no_merge_key(element, key.name);
       } else {
-        for (auto at = place_of(element, live, key); at >= 0; at = place_of(element, live, key)) {
-          live.erase(live.begin() + at);
-        }
+        gone.push_back(element);
       }
+    }
+    if (!gone.empty()) {
+      const Places places(gone, key);
+      json::array left;
+      std::ranges::copy_if(live, std::back_inserter(left), [&](const json::value& element) {
+        return places.of(key.of(element)) < 0;
+      });
+      live = std::move(left);
     }
     if (replace) {
       live = std::move(plain);

@@ -13,7 +13,7 @@ namespace berth::patch {
 
 /// `original` with `patch`, both objects of `type`. Lists that the type does not merge are
 /// replaced. In a merged list the elements of the patch come in its order, or in that of
-/// $setElementOrder; others keep their places between. O(size), lists of n and m elements O(n x m).
+/// $setElementOrder; others keep their places between. O(size), lists of n elements O(n log n).
 /// Errors, in Kubernetes' words: BadRequest for a directive of wrong form; Invalid for lists of
 /// lists; Internal (500 without a reason) for the others: an unknown directive, an element without
 /// its merge key, a field that `type` does not have.

@@ -3,43 +3,10 @@
 #include <array>
 
 #include "berth/patch/owners.h"
+#include "berth/schema/decode.h"
 
 namespace berth::patch {
 namespace {
-
-using schema::Form;
-using schema::Type;
-
-json::value zero_value(const Type& type) {
-  switch (type.form) {
-  case Form::Struct: {
-    json::object out;
-    for (const schema::Field& field : type.fields) {
-      if (field.when_empty == schema::WhenEmpty::Null) {
-        out[field.name] = nullptr;
-      } else if (field.when_empty == schema::WhenEmpty::Zero) {
-        out[field.name] = zero_value(*field.type);
-      }
-    }
-    return out;
-  }
-  case Form::Boolean:
-    return false;
-  case Form::Integer:
-  case Form::Number:
-  case Form::IntOrString:
-    return 0;
-  case Form::String:
-    return type.format == "date-time" ? json::value() : json::value("");
-  case Form::Quantity:
-    return "0";
-  case Form::Any:
-  case Form::Map:
-  case Form::List:
-    return nullptr;
-  }
-  return nullptr;
-}
 
 struct StatusResets {
   std::string_view group;
@@ -69,11 +36,14 @@ void insert_dotted(FieldSet& set, std::string_view dotted) {
 
 } // namespace
 
-json::value zero_object(const Type& type, std::string_view api_version, std::string_view kind) {
-  json::value out = type.form == Form::Struct ? zero_value(type) : json::value(json::object());
-  out.get_object()["apiVersion"] = api_version;
-  out.get_object()["kind"] = kind;
-  return out;
+json::value zero_object(const schema::Type& type, std::string_view api_version,
+                        std::string_view kind) {
+  const json::value said = {{"apiVersion", api_version}, {"kind", kind}};
+  if (type.form != schema::Form::Struct) {
+    return said;
+  }
+  auto decoded = schema::decode_value(said, type);
+  return decoded ? std::move(decoded->value) : said;
 }
 
 FieldSet reset_fields(std::string_view group, std::string_view kind, std::string_view subresource,

@@ -41,7 +41,8 @@ Comparison without_trees(const Comparison& comparison, const FieldSet& ignored);
 json::value merge_typed(const schema::Type& type, const json::value& live,
                         const json::value& applied);
 
-/// `value` without the fields of `removed`; null if nothing is left.
+/// `value` without the fields of `removed`. A map or shared list that lost all it had is null, as
+/// Kubernetes leaves it; decoding drops nulls.
 json::value remove_fields(const schema::Type& type, const json::value& value,
                           const FieldSet& removed);
 

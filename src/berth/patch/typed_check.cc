@@ -41,12 +41,21 @@ class Checker {
   }
 
  private:
+  /// A member, or an element of a list: named only when there is something to say.
+  struct Step {
+    std::string_view member;
+    const PathElement* element = nullptr;
+  };
+
   void error(std::string_view text) {
-    errors_.push_back(path_.empty() ? std::string(text)
-                                    : fmt::format("{}: {}", to_string(path_), text));
+    std::string path;
+    for (const Step& step : path_) {
+      path += step.element == nullptr ? "." + std::string(step.member) : to_string(*step.element);
+    }
+    errors_.push_back(path.empty() ? std::string(text) : fmt::format("{}: {}", path, text));
   }
-  void below(PathElement element, const Type& type, const json::value& value) {
-    path_.push_back(std::move(element));
+  void below(Step step, const Type& type, const json::value& value) {
+    path_.push_back(step);
     check(type, value);
     path_.pop_back();
   }
@@ -61,12 +70,12 @@ class Checker {
     for (const auto& [key, member] : value.get_object()) {
       const Type* of = member_type(type, key);
       if (of == nullptr) {
-        path_.push_back(PathElement::field(key));
+        path_.push_back({.member = key});
         error("field not declared in schema");
         path_.pop_back();
         return; // the first of a map, as Kubernetes stops there
       }
-      below(PathElement::field(key), *of, member);
+      below({.member = key}, *of, member);
     }
   }
 
@@ -81,15 +90,17 @@ class Checker {
     FieldSet seen;
     int index = 0;
     for (const json::value& item : value.get_array()) {
-      auto element = atomic ? PathElement::at(index) : element_of(type, item);
+      const auto element = atomic ? PathElement::at(index) : element_of(type, item);
       if (!element) {
         return error(fmt::format("element {}: {}", index, element.error().message));
       }
-      if (duplicates_ == Duplicates::Refused && !atomic && seen.has_member(*element)) {
-        error(fmt::format("duplicate entries for key {}", to_string(*element)));
+      if (duplicates_ == Duplicates::Refused && !atomic) {
+        if (seen.has_member(*element)) {
+          error(fmt::format("duplicate entries for key {}", to_string(*element)));
+        }
+        seen.add(*element, true, {});
       }
-      seen.add(*element, true, {});
-      below(std::move(*element), element_type(type), item);
+      below({.member = {}, .element = &*element}, element_type(type), item);
       ++index;
     }
   }
@@ -126,7 +137,7 @@ class Checker {
   }
 
   Duplicates duplicates_;
-  Path path_;
+  std::vector<Step> path_;
   std::vector<std::string> errors_;
 };
 

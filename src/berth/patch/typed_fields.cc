@@ -69,21 +69,23 @@ FieldSet with_named_parents(const FieldSet& set, const Type& type) {
 
 namespace {
 
-const json::value* value_at(const Type& type, const json::value* in, const PathElement& element) {
-  if (in != nullptr && element.kind == PathElement::Kind::Field) {
-    return in->is_object() ? in->get_object().if_contains(element.name) : nullptr;
-  }
-  return in != nullptr && in->is_array() ? KeyedList(type, &in->get_array()).only(element)
-                                         : nullptr;
-}
-
 // `live` is null where the object no longer has what the set names.
 FieldSet reconciled(const FieldSet& set, const Type& type, const json::value* live) {
+  const json::object* members = live == nullptr ? nullptr : live->if_object();
+  std::optional<KeyedList> items; // made when a path goes through a list
   FieldSet out;
   for (const FieldSet::Node& node : set.nodes()) {
     const bool field = node.element.kind == PathElement::Kind::Field;
     const Type* of = field ? member_type(type, node.element.name) : &element_type(type);
-    const json::value* value = value_at(type, live, node.element);
+    const json::value* value = nullptr;
+    if (field) {
+      value = members == nullptr ? nullptr : members->if_contains(node.element.name);
+    } else if (live != nullptr && live->is_array()) {
+      if (!items) {
+        items.emplace(type, &live->get_array());
+      }
+      value = items->only(node.element);
+    }
     const Atom atom = of == nullptr ? Atom{} : atom_of(*of, value);
     if (of == nullptr || atom.kind == Atom::Kind::Scalar) {
       out.add(node.element, node.member, node.below);

@@ -148,8 +148,7 @@ json::value removed_from_list(const Type& type, const json::array& array, const 
       out.push_back(item);
     } else if (!removed.has_member(*element)) {
       const FieldSet& below = removed.under(*element);
-      json::value left = below.empty() ? item : remove_fields(element_type(type), item, below);
-      out.push_back(left.is_null() && !item.is_null() ? json::value(json::object()) : left);
+      out.push_back(below.empty() ? item : remove_fields(element_type(type), item, below));
     }
   }
   return out.empty() ? json::value() : json::value(std::move(out));
@@ -165,11 +164,8 @@ json::value removed_from_map(const Type& type, const json::object& object,
     }
     const FieldSet& below = removed.under(element);
     const Type* of = member_type(type, key);
-    json::value left =
+    out[key] =
         below.empty() ? value : remove_fields(of == nullptr ? deduced_type() : *of, value, below);
-    if (!left.is_null() || value.is_null()) { // absent rather than emptied to null
-      out[key] = std::move(left);
-    }
   }
   return out.empty() ? json::value() : json::value(std::move(out));
 }
