@@ -101,12 +101,12 @@ class BidPriceRun final : public Run {
     }
   }
 
-  Status reserve(const PodInfo& pod, const ClusterState& state, Reservation& reservation) override {
+  Status reserve(const PodInfo&, const ClusterState& state, Reservation& reservation) override {
     if (shares_ && wish_.shares_one() && wish_.milli > 0) {
       // The pod is on the node already.
       const NodeInfo& node = state.node(reservation.node);
       const std::int64_t cpu = node.allocatable.get(kCpu) - node.requested.get(kCpu) + wish_.cpu;
-      reserve_parts(reservation, best_bid(node, cpu, gpu_room(state, node, pod.uid)).gpus);
+      reserve_parts(reservation, best_bid(node, cpu, gpu_room(state, node, reservation.slot)).gpus);
     }
     return Status::success();
   }

@@ -94,13 +94,13 @@ class FgdRun final : public Run {
     return best_way(meters_.of(idle.node->parts.model), wish_, idle.cpu, idle.room).score;
   }
 
-  Status reserve(const PodInfo& pod, const ClusterState& state, Reservation& reservation) override {
+  Status reserve(const PodInfo&, const ClusterState& state, Reservation& reservation) override {
     if (!shares_ || !wish_.shares_one() || wish_.milli == 0) {
       return Status::success(); // GpuShare's choice is as good
     }
     // The pod is on the node already.
     const NodeInfo& node = state.node(reservation.node);
-    GpuRoom room = gpu_room(state, node, pod.uid);
+    GpuRoom room = gpu_room(state, node, reservation.slot);
     const std::int64_t cpu = node.allocatable.get(kCpu) - node.requested.get(kCpu) + wish_.cpu;
     reserve_parts(reservation, best_way(meters_.of(node.parts.model), wish_, cpu, room).gpus);
     return Status::success();
