@@ -1,6 +1,6 @@
 // Which slot holds the pod of a uid: a hash table that keeps no uids of its own, since the pods in
-// the slots have them. Every pod that is placed or goes is looked for here, and half of them are
-// not in the processor's caches.
+// the slots have them. Every pod that is placed or goes is looked for here, so it neither allocates
+// for a pod nor copies its uid.
 #pragma once
 
 #include <cstddef>
