@@ -2,9 +2,6 @@
 
 #include <bit>
 #include <charconv>
-#include <iterator>
-
-#include <fmt/format.h>
 
 namespace berth::hardware {
 
@@ -36,8 +33,14 @@ std::optional<GpuMask> parse_gpu_indices(std::string_view text) {
 std::string format_gpu_indices(GpuMask mask) {
   std::string text;
   for (GpuMask rest = mask; rest != 0; rest &= rest - 1) {
-    fmt::format_to(std::back_inserter(text), "{}{}", text.empty() ? "" : ",",
-                   std::countr_zero(rest));
+    const int index = std::countr_zero(rest);
+    if (!text.empty()) {
+      text += ',';
+    }
+    if (index >= 10) {
+      text += static_cast<char>('0' + index / 10);
+    }
+    text += static_cast<char>('0' + index % 10);
   }
   return text;
 }

@@ -346,7 +346,7 @@ PodSlot ClusterState::place(PlacedPod placed, std::size_t position) {
     free_slots_.pop_back();
   }
   NodeInfo& node = nodes_[placed.node.index()];
-  const bool inserted = by_uid_.emplace(placed.pod->uid, slot).second;
+  const bool inserted = by_uid_.insert(placed.pod->uid, slot, uid_of());
   BERTH_ASSERT(inserted, "pod is placed already: " + placed.pod->uid);
   assumed_ += placed.assumed ? 1 : 0;
   pods_[slot.index()] = std::move(placed);
@@ -354,7 +354,6 @@ PodSlot ClusterState::place(PlacedPod placed, std::size_t position) {
   node.pods.insert(node.pods.begin() + static_cast<std::ptrdiff_t>(position), slot);
   account(node, slot, pods_[slot.index()].pod, 1);
   take_gpus(node, slot);
-  last_placed_ = slot;
   return slot;
 }
 
@@ -368,7 +367,7 @@ std::pair<PlacedPod, std::size_t> ClusterState::displace(PodSlot slot) {
   pods_[slot.index()] = {};
   account(node, slot, placed.pod, -1);
   assumed_ -= placed.assumed ? 1 : 0;
-  by_uid_.erase(placed.pod->uid);
+  by_uid_.erase(placed.pod->uid, slot);
   free_slots_.push_back(slot);
   return {std::move(placed), position};
 }

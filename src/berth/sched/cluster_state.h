@@ -10,7 +10,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -23,6 +22,7 @@
 #include "berth/sched/shape.h"
 #include "berth/sched/storage_state.h"
 #include "berth/sched/topology.h"
+#include "berth/sched/uid_index.h"
 #include "berth/sched/undo.h"
 #include "berth/sched/workload_selectors.h"
 
@@ -92,7 +92,7 @@ class ClusterState {
   void forget(std::string_view uid);
   /// Says which GPUs a placed pod holds, whole or (PodInfo::share) in part. Precondition: placed;
   /// the GPUs have that much left.
-  void hold_gpus(std::string_view uid, hardware::GpuMask gpus);
+  void hold_gpus(PodSlot slot, hardware::GpuMask gpus);
   /// Counts what was decided for a placed pod's claims as written, until the pod loses its node or
   /// is seen bound. Precondition: placed.
   void assume_volumes(std::string_view uid, const VolumePlan& plan);
@@ -133,6 +133,8 @@ class ClusterState {
   /// Upper bound (exclusive) of NodeId::index(), for arrays by node.
   std::size_t node_slots() const { return nodes_.size(); }
   const PlacedPod& placed(PodSlot slot) const { return pods_[slot.index()]; }
+  /// Where a pod is kept; none if it is not placed.
+  std::optional<PodSlot> slot_of(std::string_view uid) const;
   const PlacedPod* find_pod(std::string_view uid) const;
   /// All placed pods, sorted by uid. O(pods log pods).
   std::vector<const PlacedPod*> placed_pods() const;
@@ -189,13 +191,10 @@ class ClusterState {
 
  private:
   friend class Undo;
-  /// Not noexcept, so that the map keeps the hashes: it looks at them for every pod it passes.
-  struct UidHash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view uid) const { return TextHash()(uid); }
-  };
-  using UidMap = std::unordered_map<std::string, PodSlot, UidHash, std::equal_to<>>;
-  std::optional<PodSlot> slot_of(std::string_view uid) const;
+  /// For the index: uids of the pods in slots.
+  auto uid_of() const {
+    return [this](PodSlot slot) -> std::string_view { return placed(slot).pod->uid; };
+  }
   NodeId intern_node(std::string_view name);
   PodSlot place(PlacedPod placed, std::size_t position);
   std::pair<PlacedPod, std::size_t> displace(PodSlot slot);
@@ -229,8 +228,7 @@ class ClusterState {
   std::vector<NodeId> order_;
   std::vector<PlacedPod> pods_;
   std::vector<PodSlot> free_slots_;
-  UidMap by_uid_;
-  PodSlot last_placed_;                        ///< what is asked for next is often this one
+  UidIndex by_uid_;
   std::vector<std::vector<PodPtr>> nominated_; // by node
   TextMap<NodeId> nominations_;
   std::map<api::Key, std::shared_ptr<const DisruptionBudget>> budgets_;

@@ -61,19 +61,18 @@ void ClusterState::forget(std::string_view uid) {
   }
 }
 
-void ClusterState::hold_gpus(std::string_view uid, hardware::GpuMask gpus) {
-  const auto slot = slot_of(uid);
-  BERTH_ASSERT(slot, "pod is not placed: " + std::string(uid));
-  PlacedPod& placed = pods_[slot->index()];
+void ClusterState::hold_gpus(PodSlot slot, hardware::GpuMask gpus) {
+  PlacedPod& placed = pods_[slot.index()];
+  BERTH_ASSERT(placed.pod != nullptr, "no pod is placed in the slot");
   NodeInfo& node = nodes_[placed.node.index()];
-  release_gpus(node, *slot);
+  release_gpus(node, slot);
   BERTH_ASSERT((gpus & node.gpus.held) == 0,
                "gpus are held by another pod: " +
                    hardware::format_gpu_indices(gpus & node.gpus.held));
   placed.gpus = gpus;
   ++version_;
-  take_gpus(node, *slot);
-  touch(node, {.node = node.id, .slot = *slot, .pod = nullptr, .sign = 0});
+  take_gpus(node, slot);
+  touch(node, {.node = node.id, .slot = slot, .pod = nullptr, .sign = 0});
 }
 
 void ClusterState::assume_volumes(std::string_view uid, const VolumePlan& plan) {
@@ -127,6 +126,9 @@ std::vector<NodeId> ClusterState::nodes_with_nominations() const {
 }
 
 std::string_view ClusterState::nominated_node(std::string_view uid) const {
+  if (nominations_.empty()) {
+    return {};
+  }
   const auto it = nominations_.find(uid);
   return it == nominations_.end() ? std::string_view() : node_name(it->second);
 }
@@ -224,12 +226,7 @@ const api::Labels& ClusterState::namespace_labels(std::string_view name) const {
 }
 
 std::optional<PodSlot> ClusterState::slot_of(std::string_view uid) const {
-  if (last_placed_.valid() && pods_[last_placed_.index()].pod != nullptr &&
-      pods_[last_placed_.index()].pod->uid == uid) {
-    return last_placed_;
-  }
-  const auto it = by_uid_.find(uid);
-  return it == by_uid_.end() ? std::nullopt : std::optional(it->second);
+  return by_uid_.find(uid, uid_of());
 }
 
 const PlacedPod* ClusterState::find_pod(std::string_view uid) const {
@@ -240,8 +237,10 @@ const PlacedPod* ClusterState::find_pod(std::string_view uid) const {
 std::vector<const PlacedPod*> ClusterState::placed_pods() const {
   std::vector<const PlacedPod*> all;
   all.reserve(by_uid_.size());
-  for (const auto& [uid, slot] : by_uid_) {
-    all.push_back(&placed(slot));
+  for (const PlacedPod& placed : pods_) {
+    if (placed.pod != nullptr) {
+      all.push_back(&placed);
+    }
   }
   std::ranges::sort(all, {},
                     [](const PlacedPod* placed) -> const std::string& { return placed->pod->uid; });

@@ -158,7 +158,7 @@ TEST_F(State, KnowsWhichPodHoldsWhichGpu) {
   EXPECT_EQ(state.placed(info("n").gpus.holder[6]).pod->name(), "a");
   state.assume(describe(pod("b").gpus(1)), n);
   EXPECT_EQ(info("n").gpus.unplaced, 1) << "indices not chosen yet";
-  state.hold_gpus("default/b", 0b1);
+  state.hold_gpus(*state.slot_of("default/b"), 0b1);
   EXPECT_EQ(info("n").gpus.unplaced, 0);
   EXPECT_EQ(info("n").gpus.free(), 0b10101110U);
   state.remove_pod("default/a");

@@ -141,11 +141,13 @@ Found find_feasible(FilterSession& session, NodeSampling* sampling) {
   return found;
 }
 
+using CountedFailures = std::vector<std::pair<NodeFailure, std::int64_t>>;
+
 /// Reason -> nodes. Failures of one Run with one verdict share their reasons, so text is made once
 /// a verdict.
-ReasonHistogram histogram_of(FilterSession& session) {
+ReasonHistogram histogram_of(FilterSession& session, const CountedFailures& counted) {
   ReasonHistogram histogram;
-  for (const auto& [example, nodes] : count_verdicts(session.failures)) {
+  for (const auto& [example, nodes] : counted) {
     for (std::string& reason : session.reasons(example)) {
       histogram[std::move(reason)] += nodes;
     }
@@ -164,12 +166,9 @@ ReasonHistogram histogram_of(FilterSession& session) {
 PostFilterResult run_post_filters(const Framework& framework, FilterSession& session) {
   PostFilterResult kept;
   std::vector<std::string> reasons;
-  for (const auto& entry : framework.entries()) {
-    if (!entry.has(Point::PostFilter)) {
-      continue;
-    }
-    PostFilterResult result = entry.plugin->post_filter(session);
-    result.status.plugin = entry.plugin->name();
+  for (const Plugin* plugin : framework.at(Point::PostFilter)) {
+    PostFilterResult result = plugin->post_filter(session);
+    result.status.plugin = plugin->name();
     const StatusCode code = result.status.code;
     kept.effects.merge(std::move(result.effects));
     if (code == StatusCode::Success || code == StatusCode::Unresolvable ||
@@ -186,17 +185,14 @@ PostFilterResult run_post_filters(const Framework& framework, FilterSession& ses
   return kept;
 }
 
-void name_rejecting_plugins(FilterSession& session, Decision& decision) {
+void name_rejecting_plugins(FilterSession& session, const CountedFailures& counted,
+                            Decision& decision) {
   std::set<std::string> unschedulable(session.prefilter_plugins.begin(),
                                       session.prefilter_plugins.end());
   std::set<std::string> pending;
-  std::vector<std::uint8_t> seen(session.runs().size(), 0);
-  for (const NodeFailure& failure : session.failures) {
-    const std::uint8_t bit = failure.verdict.code == StatusCode::Pending ? 2 : 1;
-    if ((seen[failure.run] & bit) == 0) {
-      seen[failure.run] |= bit;
-      (bit == 2 ? pending : unschedulable).emplace(session.plugin_of(failure));
-    }
+  for (const auto& [failure, nodes] : counted) {
+    (failure.verdict.code == StatusCode::Pending ? pending : unschedulable)
+        .emplace(session.plugin_of(failure));
   }
   if (session.absent && session.absent->code == StatusCode::Pending) {
     unschedulable.erase(session.absent->plugin);
@@ -211,7 +207,8 @@ enum class Rejected { AtOnce, NodeByNode };
 Decision unschedulable_decision(const Framework& framework, FilterSession& session,
                                 Rejected rejected, PostFilters post_filters) {
   Decision decision;
-  name_rejecting_plugins(session, decision);
+  const CountedFailures counted = count_verdicts(session.failures);
+  name_rejecting_plugins(session, counted, decision);
   PostFilterResult post;
   if (post_filters == PostFilters::Run) {
     post = run_post_filters(framework, session);
@@ -225,7 +222,7 @@ Decision unschedulable_decision(const Framework& framework, FilterSession& sessi
   const auto nodes = static_cast<std::int64_t>(session.state().nodes().size());
   decision.message = failed_scheduling_message(
       nodes, rejected == Rejected::AtOnce ? session.absent->message() : "",
-      rejected == Rejected::AtOnce ? ReasonHistogram() : histogram_of(session),
+      rejected == Rejected::AtOnce ? ReasonHistogram() : histogram_of(session, counted),
       post.status.message());
   decision.victims = std::move(post.victims);
   decision.denominated = std::move(post.denominated);
@@ -277,16 +274,13 @@ Status run_reserve(const Framework& framework, const ClusterState& state, const 
 
 Status run_permit(const Framework& framework, const PodPtr& pod, const ClusterState& state,
                   Decision& decision) {
-  for (const auto& entry : framework.entries()) {
-    if (!entry.has(Point::Permit)) {
-      continue;
-    }
-    PermitResult result = entry.plugin->permit(pod, decision.node, state);
+  for (Plugin* plugin : framework.at(Point::Permit)) {
+    PermitResult result = plugin->permit(pod, decision.node, state);
     decision.effects.merge(std::move(result.effects));
     if (result.status.code == StatusCode::Wait) {
-      decision.waits.emplace(entry.plugin->name(), std::min(result.timeout, kMaxPermitWait));
+      decision.waits.emplace(plugin->name(), std::min(result.timeout, kMaxPermitWait));
     } else if (!result.status.ok()) {
-      result.status.plugin = entry.plugin->name();
+      result.status.plugin = plugin->name();
       return std::move(result.status);
     }
   }
@@ -317,9 +311,9 @@ Decision decide_among(Framework& framework, FilterSession& session,
     if (table != nullptr) {
       table->best = *best;
     }
-    decision = place_on(framework, session.state(), session.pod(), session.runs(), *best);
+    decision = place_on(framework, session.state(), session.pod(), session.runs(),
+                        {.node = *best, .feasible = feasible.size()});
   }
-  decision.feasible_nodes = static_cast<std::int64_t>(feasible.size());
   decision.table = std::move(table);
   return decision;
 }
@@ -355,16 +349,18 @@ Decision decide_unfit(Framework& framework, FilterSession& session, const CycleO
 }
 
 Decision place_on(Framework& framework, ClusterState& state, const PodPtr& pod,
-                  std::span<ActiveRun> runs, NodeId node) {
+                  std::span<ActiveRun> runs, const BestNode& choice) {
+  const NodeId node = choice.node;
   auto assumed = state.try_assume(pod, node);
   Decision decision;
   decision.node = node;
   decision.node_name = state.node_name(node);
-  Reservation reservation{.node = node, .gpus = 0, .annotations = {}};
+  decision.feasible_nodes = static_cast<std::int64_t>(choice.feasible);
+  Reservation reservation{.node = node, .slot = assumed.slot(), .gpus = 0, .annotations = {}};
   Status status = run_reserve(framework, state, *pod, runs, reservation);
   if (status.ok()) {
     if (reservation.gpus != 0) {
-      state.hold_gpus(pod->uid, reservation.gpus);
+      state.hold_gpus(assumed.slot(), reservation.gpus);
       if (pod->share == nullptr) {
         reservation.annotations.insert_or_assign(std::string(model::kGpuIndicesAnnotation),
                                                  hardware::format_gpu_indices(reservation.gpus));
@@ -383,6 +379,7 @@ Decision place_on(Framework& framework, ClusterState& state, const PodPtr& pod,
     effects.merge(framework.unreserve(pod, node, state));
     decision = turned_away(status);
     decision.effects = std::move(effects);
+    decision.feasible_nodes = static_cast<std::int64_t>(choice.feasible);
     return decision;
   }
   assumed.commit();

@@ -33,6 +33,6 @@ std::optional<std::vector<ExtenderTalk::Scores>> ask_for_scores(FilterSession& s
 
 /// Assume, Reserve, Permit. On failure everything is taken back.
 Decision place_on(Framework& framework, ClusterState& state, const PodPtr& pod,
-                  std::span<ActiveRun> runs, NodeId node);
+                  std::span<ActiveRun> runs, const BestNode& choice);
 
 } // namespace berth::sched

@@ -10,8 +10,8 @@ namespace berth::sched {
 
 /// Plugins that look beyond the shape say of this pod what they say of its like.
 bool Decider::shape_tells_all(const PodPtr& pod) const {
-  return std::ranges::all_of(framework_->entries(), [&](const Framework::Entry& entry) {
-    return !entry.beyond_shape || entry.plugin->shape_tells(pod, *state_);
+  return std::ranges::all_of(framework_->beyond_shape(), [&](const Plugin* plugin) {
+    return plugin->shape_tells(pod, *state_);
   });
 }
 
@@ -20,12 +20,10 @@ Decider::Known& Decider::known(const PodInfo& pod) {
     known_.resize(pod.shape.index() + std::size_t{1});
   }
   shade_.clear();
-  for (const Framework::Entry& entry : framework_->entries()) {
-    if (entry.sees_shades) {
-      const std::size_t begin = shade_.size();
-      entry.plugin->shade(pod, *state_, shade_);
-      shade_.push_back(static_cast<std::uint32_t>(shade_.size() - begin));
-    }
+  for (const Plugin* plugin : framework_->seeing_shades()) {
+    const std::size_t begin = shade_.size();
+    plugin->shade(pod, *state_, shade_);
+    shade_.push_back(static_cast<std::uint32_t>(shade_.size() - begin));
   }
   std::vector<Known>& shades = known_[pod.shape.index()];
   const auto it = std::ranges::find(shades, shade_, &Known::shade);
@@ -132,9 +130,8 @@ std::optional<Decision> Decider::from_few(FilterSession& session) {
   if (!best) {
     return std::nullopt; // the plain cycle says why
   }
-  Decision decision = place_on(*framework_, *state_, session.pod(), session.runs(), *best);
-  decision.feasible_nodes = static_cast<std::int64_t>(feasible.size());
-  return decision;
+  return place_on(*framework_, *state_, session.pod(), session.runs(),
+                  {.node = *best, .feasible = feasible.size()});
 }
 
 /// Ranks the nodes that pods are nominated to and that can take `pod` all the same.
@@ -161,16 +158,11 @@ std::vector<NodeId> Decider::admit_nominated(NodeRanking& ranking, const PodInfo
   return admitted;
 }
 
-std::optional<Decision> Decider::from_ranking(NodeRanking& ranking, const PodPtr& pod) {
-  const std::vector<NodeId> admitted = admit_nominated(ranking, *pod);
+std::optional<BestNode> Decider::choose(NodeRanking& ranking, const PodInfo& pod) {
+  const std::vector<NodeId> admitted = admit_nominated(ranking, pod);
   const auto choice = ranking.choose();
   std::ranges::for_each(admitted, [&](NodeId node) { ranking.take_out(node); });
-  if (!choice) {
-    return std::nullopt;
-  }
-  Decision decision = place_on(*framework_, *state_, pod, ranking.runs(), choice->node);
-  decision.feasible_nodes = static_cast<std::int64_t>(choice->feasible);
-  return decision;
+  return choice;
 }
 
 Decision Decider::decide(const PodPtr& pod, const CycleOptions& options) {
@@ -200,9 +192,9 @@ Decision Decider::decide(const PodPtr& pod, const CycleOptions& options) {
     slots_ -= shape.ranking->slots();
     shape.ranking->sync(*state_);
     slots_ += shape.ranking->slots();
-    if (auto decision = from_ranking(*shape.ranking, pod)) {
+    if (const auto choice = choose(*shape.ranking, *pod)) {
       ++quick_;
-      return *std::move(decision);
+      return place_on(*framework_, *state_, pod, shape.ranking->runs(), *choice);
     }
   }
   const bool may_preempt = options.post_filter == PostFilters::Run;
@@ -210,6 +202,11 @@ Decision Decider::decide(const PodPtr& pod, const CycleOptions& options) {
     ++quick_;
     return *std::move(rejection);
   }
+  return decide_at_length(shape, pod, options);
+}
+
+Decision Decider::decide_at_length(Known& shape, const PodPtr& pod, const CycleOptions& options) {
+  const bool may_preempt = options.post_filter == PostFilters::Run;
   const std::uint64_t seen = state_->change_count();
   FilterSession session(*framework_, *state_, pod, options.now);
   session.dry_runs = shape.ranking != nullptr ? dry_runs_of(shape) : nullptr;
@@ -229,28 +226,32 @@ Decision Decider::decide(const PodPtr& pod, const CycleOptions& options) {
       return *std::move(decision);
     }
   }
+  if (status.ok() && shape.met && shape.ranking == nullptr && rank(shape, session, seen)) {
+    const auto choice = choose(*shape.ranking, *pod);
+    return choice ? place_on(*framework_, *state_, pod, shape.ranking->runs(), *choice)
+                  : decide_at_length(shape, pod, options);
+  }
+  shape.met = true;
   Decision decision = decide_prepared(*framework_, session, status, options);
   if (may_preempt) {
     remember_rejection(shape, decision);
   }
-  if (status.ok() && shape.met && shape.ranking == nullptr) {
-    keep(shape, session, seen);
-  }
-  shape.met = true;
   return decision;
 }
 
-void Decider::keep(Known& known, FilterSession& session, std::uint64_t seen) {
-  if (session.narrowed() || state_->node_slots() > kMostSlots) {
-    return;
+/// Makes a ranking of what the session prepared, if that serves later pods too.
+bool Decider::rank(Known& known, FilterSession& session, std::uint64_t seen) {
+  const bool reaches_far = std::ranges::any_of(session.runs(), [](const ActiveRun& active) {
+    return active.run->reach() == Reach::Cluster;
+  });
+  if (reaches_far || session.narrowed() || state_->node_slots() > kMostSlots) {
+    return false;
   }
   make_room(state_->node_slots());
-  auto ranking = std::make_unique<NodeRanking>(*framework_, std::move(session.runs()), seen);
-  if (ranking->holds(*state_)) {
-    ranking->sync(*state_);
-    slots_ += ranking->slots();
-    known.ranking = std::move(ranking);
-  }
+  known.ranking = std::make_unique<NodeRanking>(*framework_, std::move(session.runs()), seen);
+  known.ranking->sync(*state_);
+  slots_ += known.ranking->slots();
+  return true;
 }
 
 void Decider::make_room(std::size_t slots) {

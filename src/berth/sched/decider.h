@@ -56,7 +56,8 @@ class Decider {
 
   bool shape_tells_all(const PodPtr& pod) const;
   Known& known(const PodInfo& pod);
-  void keep(Known& known, FilterSession& session, std::uint64_t seen);
+  Decision decide_at_length(Known& shape, const PodPtr& pod, const CycleOptions& options);
+  bool rank(Known& known, FilterSession& session, std::uint64_t seen);
   void drop_ranking(Known& known);
   std::optional<Decision> rejected_before(const Known& known) const;
   void remember_rejection(Known& known, const Decision& decision) const;
@@ -66,7 +67,7 @@ class Decider {
                                         const CycleOptions& options);
   void make_room(std::size_t slots);
   std::vector<NodeId> admit_nominated(NodeRanking& ranking, const PodInfo& pod);
-  std::optional<Decision> from_ranking(NodeRanking& ranking, const PodPtr& pod);
+  std::optional<BestNode> choose(NodeRanking& ranking, const PodInfo& pod);
 
   Framework* framework_;
   ClusterState* state_;

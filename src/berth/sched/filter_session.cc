@@ -1,6 +1,7 @@
 #include "berth/sched/filter_session.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <map>
 
@@ -143,12 +144,13 @@ std::vector<std::pair<NodeFailure, std::int64_t>>
 count_verdicts(std::span<const NodeFailure> failures) {
   std::map<std::pair<std::uint32_t, Verdict>, std::size_t> known;
   std::vector<std::pair<NodeFailure, std::int64_t>> counted;
-  std::size_t last = 0; // neighbours often fail alike
+  std::array<std::size_t, 16> recent{}; // most nodes fail of a few things
   for (const NodeFailure& failure : failures) {
     const auto same = [&](const NodeFailure& other) {
       return other.run == failure.run && other.verdict == failure.verdict;
     };
-    if (counted.empty() || !same(counted[last].first)) {
+    std::size_t& last = recent[(failure.run + failure.verdict.detail) % recent.size()];
+    if (last >= counted.size() || !same(counted[last].first)) {
       const auto [it, fresh] = known.try_emplace({failure.run, failure.verdict}, counted.size());
       if (fresh) {
         counted.emplace_back(failure, 0);

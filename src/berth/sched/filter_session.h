@@ -27,6 +27,12 @@ struct ActiveRun {
   bool reserves = false;
 };
 
+/// The best node, and how many can take the pod.
+struct BestNode {
+  NodeId node;
+  std::size_t feasible = 0;
+};
+
 /// Why one node failed: the plugin (index of an ActiveRun) and what it said.
 struct NodeFailure {
   NodeId node;

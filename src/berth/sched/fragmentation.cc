@@ -48,6 +48,11 @@ Openings openings(std::span<const std::int32_t> left, std::int32_t milli) {
   return out;
 }
 
+template <class T> void keep_distinct(std::vector<T>& values) {
+  std::ranges::sort(values);
+  values.erase(std::ranges::unique(values).begin(), values.end());
+}
+
 std::int64_t total(std::span<const std::int32_t> left) {
   return std::accumulate(left.begin(), left.end(), std::int64_t{0});
 }
@@ -86,7 +91,6 @@ TargetWorkload typical_pods(std::span<const GpuDemand> pods) {
 
 FragmentMeter::FragmentMeter(const TargetWorkload& target, std::string_view model)
     : weight_(target.typical()) {
-  std::map<std::pair<std::int32_t, int>, std::map<std::int64_t, std::int64_t>> by_request;
   const auto all = static_cast<double>(target.all);
   for (const auto& [demand, count] : target.pods) {
     const bool accepted = accepts(demand, model);
@@ -97,20 +101,31 @@ FragmentMeter::FragmentMeter(const TargetWorkload& target, std::string_view mode
          .accepted = accepted,
          // In two steps, as published: of all pods, then of the typical ones.
          .frequency = static_cast<double>(count) / all / (static_cast<double>(weight_) / all)});
-    if (demand.gpus == 0 || !accepted) {
-      never_ += count;
-    } else {
-      by_request[{demand.milli, demand.gpus}][demand.cpu] += count;
+    if (demand.gpus == 0 || accepted) {
+      cpus_.push_back(demand.cpu);
+    }
+    if (demand.gpus > 0 && accepted) {
+      groups_.push_back({.milli = demand.milli, .gpus = demand.gpus});
     }
   }
-  for (const auto& [request, cpus] : by_request) {
-    Group group{.milli = request.first, .gpus = request.second, .up_to_cpu = {}, .count = 0};
-    for (const auto& [cpu, count] : cpus) {
-      group.count += count;
-      group.up_to_cpu.emplace_back(cpu, group.count);
+  keep_distinct(cpus_);
+  keep_distinct(groups_);
+  hosted_.resize((cpus_.size() + 1) * groups_.size());
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    const Entry& entry = entries_[i];
+    if (entry.gpus > 0 && entry.accepted) {
+      const auto group =
+          std::ranges::lower_bound(groups_, Group{.milli = entry.milli, .gpus = entry.gpus});
+      const auto column = static_cast<std::size_t>(group - groups_.begin());
+      for (std::size_t step = cpu_step(entry.cpu); step <= cpus_.size(); ++step) {
+        hosted_[step * groups_.size() + column] += target.pods[i].count;
+      }
     }
-    groups_.push_back(std::move(group));
   }
+}
+
+std::size_t FragmentMeter::cpu_step(std::int64_t cpu) const {
+  return static_cast<std::size_t>(std::ranges::upper_bound(cpus_, cpu) - cpus_.begin());
 }
 
 std::int64_t FragmentMeter::fragment(const IdleNode& node) const {
@@ -126,23 +141,22 @@ std::int64_t FragmentMeter::fragment(const IdleNode& node) const {
     left[at] = node.milli[i];
     idle += node.milli[i];
   }
-  std::int64_t sum = never_ * idle;
-  std::size_t too_full = 0; // GPUs, and what is left of them
-  std::int64_t shards = 0;
+  // Everything, less what pods that fit find on GPUs with room for them.
+  std::int64_t sum = weight_ * idle;
+  std::size_t too_full = 0;
+  std::int64_t open = idle; // on the others
+  const std::int64_t* hosted = hosted_.data() + cpu_step(node.cpu) * groups_.size();
   for (const Group& group : groups_) { // by milli, ascending
     while (too_full < count && left[too_full] < group.milli) {
-      shards += left[too_full++];
+      open -= left[too_full++];
     }
-    std::int64_t hosted = 0;
+    if (open == 0) {
+      break;
+    }
     if (count - too_full >= static_cast<std::size_t>(group.gpus)) {
-      for (const auto& [cpu, pods] : group.up_to_cpu) {
-        if (cpu > node.cpu) {
-          break;
-        }
-        hosted = pods;
-      }
+      sum -= *hosted * open;
     }
-    sum += hosted * shards + (group.count - hosted) * idle;
+    ++hosted;
   }
   return sum;
 }

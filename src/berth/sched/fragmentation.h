@@ -54,8 +54,10 @@ class FragmentMeter {
 
   /// Milli of GPUs that a pod drawn from the target could not use, times weight(): all of it for a
   /// pod that needs no GPU or does not fit, else what is left of GPUs too full for it. O(GPUs +
-  /// kinds of pods). Precondition: at most 32 GPUs.
+  /// ways to ask for GPUs). Precondition: at most 32 GPUs.
   std::int64_t fragment(const IdleNode& node) const;
+  /// Nodes with the same GPUs left and equal steps are measured alike, to the last bit.
+  std::size_t cpu_step(std::int64_t cpu) const;
   /// The number of typical pods.
   std::int64_t weight() const { return weight_; }
   /// The same as an expectation, in milli, added up in floating point exactly as the published
@@ -64,13 +66,12 @@ class FragmentMeter {
   double published_fragment(const IdleNode& node) const;
 
  private:
-  /// Pods that ask alike of GPUs; by what they ask of the cpu, ascending, how many ask for at most
-  /// that.
+  /// Pods that ask alike of GPUs.
   struct Group {
     std::int32_t milli = 0;
     int gpus = 0;
-    std::vector<std::pair<std::int64_t, std::int64_t>> up_to_cpu;
-    std::int64_t count = 0;
+
+    auto operator<=>(const Group&) const = default;
   };
   struct Entry {
     std::int64_t cpu = 0;
@@ -79,9 +80,11 @@ class FragmentMeter {
     bool accepted = false;
     double frequency = 0;
   };
-  std::vector<Group> groups_;
+  std::vector<Group> groups_;      ///< sorted; of pods that take the model
+  std::vector<std::int64_t> cpus_; ///< sorted; what pods that do not refuse the model ask for
+  /// By cpu_step and group: the group's pods that ask for no more cpu.
+  std::vector<std::int64_t> hosted_;
   std::vector<Entry> entries_;
-  std::int64_t never_ = 0; ///< pods without GPUs, or that refuse the model
   std::int64_t weight_ = 0;
 };
 

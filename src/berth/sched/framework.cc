@@ -83,16 +83,11 @@ Result<Framework> Framework::make(const Profile& profile, const Registry& regist
     Entry entry{.plugin = *std::move(plugin),
                 .weight = wanted.weight == 0 ? 1 : wanted.weight,
                 .events = {},
-                .points = 0,
-                .beyond_shape = false};
+                .points = 0};
     entry.events = entry.plugin->events();
     entry.points = entry.plugin->points() & wanted.points;
-    entry.beyond_shape = entry.plugin->looks_beyond_shape() && (entry.points & kPrepared) != 0;
-    entry.sees_shades = entry.plugin->sees_shades() && (entry.points & kPrepared) != 0;
+    framework.enlist(entry);
     framework.entries_.push_back(std::move(entry));
-    if (framework.queue_sort_ == nullptr && framework.entries_.back().has(Point::QueueSort)) {
-      framework.queue_sort_ = framework.entries_.back().plugin.get();
-    }
   }
   if (framework.queue_sort_ == nullptr) {
     return fail(Code::Invalid,
@@ -100,6 +95,26 @@ Result<Framework> Framework::make(const Profile& profile, const Registry& regist
                             profile.scheduler_name));
   }
   return framework;
+}
+
+void Framework::enlist(const Entry& entry) {
+  Plugin* plugin = entry.plugin.get();
+  for (std::size_t bit = 0; bit < kPoints; ++bit) {
+    if ((entry.points >> bit & 1) != 0) {
+      by_point_[bit].push_back(plugin);
+    }
+  }
+  if ((entry.points & kPrepared) != 0) {
+    if (plugin->looks_beyond_shape()) {
+      beyond_shape_.push_back(plugin);
+    }
+    if (plugin->sees_shades()) {
+      seeing_shades_.push_back(plugin);
+    }
+  }
+  if (queue_sort_ == nullptr && entry.has(Point::QueueSort)) {
+    queue_sort_ = plugin;
+  }
 }
 
 const Framework::Entry* Framework::find(std::string_view name) const {

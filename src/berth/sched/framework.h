@@ -2,10 +2,13 @@
 // (names, weights, args) and a Registry (name -> factory), both values.
 #pragma once
 
+#include <array>
+#include <bit>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -79,8 +82,6 @@ class Framework {
     std::int64_t weight = 1;
     std::vector<EventInterest> events;
     Points points = 0; ///< where it takes part
-    bool beyond_shape = false;
-    bool sees_shades = false;
     bool has(Point point) const { return (points & static_cast<Points>(point)) != 0; }
   };
 
@@ -97,6 +98,14 @@ class Framework {
   KubernetesVersion version() const { return version_; }
   std::vector<Entry>& entries() { return entries_; }
   const std::vector<Entry>& entries() const { return entries_; }
+  /// Those that take part in the point, in order.
+  std::span<Plugin* const> at(Point point) const {
+    return by_point_[static_cast<std::size_t>(std::countr_zero(static_cast<Points>(point)))];
+  }
+  /// Those whose prepare() is asked for every pod (Plugin::looks_beyond_shape).
+  std::span<const Plugin* const> beyond_shape() const { return beyond_shape_; }
+  /// Those that tell pods of one shape apart (Plugin::sees_shades).
+  std::span<const Plugin* const> seeing_shades() const { return seeing_shades_; }
   const Plugin& queue_sort() const { return *queue_sort_; }
   const Entry* find(std::string_view name) const;
 
@@ -113,11 +122,18 @@ class Framework {
 
  private:
   Framework() = default;
+  void enlist(const Entry& entry);
+
   std::string scheduler_name_;
   std::vector<std::string> other_names_;
   KubernetesVersion version_;
   std::optional<std::int64_t> percentage_of_nodes_;
+  static constexpr std::size_t kPoints = 10;
+
   std::vector<Entry> entries_;
+  std::array<std::vector<Plugin*>, kPoints> by_point_; ///< by bit of Point
+  std::vector<const Plugin*> beyond_shape_;
+  std::vector<const Plugin*> seeing_shades_;
   const Plugin* queue_sort_ = nullptr;
 };
 

@@ -26,13 +26,12 @@ void clear(GpuRoom& room, hardware::GpuMask gpus) {
 }
 
 /// Whole GPUs that pods hold, by index or presumed.
-hardware::GpuMask gone_whole(const ClusterState& state, const NodeInfo& node,
-                             std::string_view except_uid) {
+hardware::GpuMask gone_whole(const ClusterState& state, const NodeInfo& node, PodSlot except) {
   if (node.gpus.unplaced == 0) {
     return node.gpus.held;
   }
   if (node.platform != nullptr) {
-    return node.gpus.all & ~node.gpus.shared & ~open_gpus(state, node, except_uid);
+    return node.gpus.all & ~node.gpus.shared & ~open_gpus(state, node, except);
   }
   hardware::GpuMask gone = 0;
   std::int64_t missing = node.gpus.unplaced;
@@ -45,11 +44,10 @@ hardware::GpuMask gone_whole(const ClusterState& state, const NodeInfo& node,
   return gone;
 }
 
-void presume(GpuRoom& room, const ClusterState& state, const NodeInfo& node,
-             std::string_view except_uid) {
+void presume(GpuRoom& room, const ClusterState& state, const NodeInfo& node, PodSlot except) {
   for (const PodSlot slot : node.pods) {
     const PlacedPod& placed = state.placed(slot);
-    if (placed.pod->share == nullptr || placed.parts_known || placed.pod->uid == except_uid) {
+    if (placed.pod->share == nullptr || placed.parts_known || slot == except) {
       continue;
     }
     const model::GpuShare& wish = *placed.pod->share;
@@ -67,7 +65,7 @@ std::int64_t GpuRoom::total_milli() const {
                          std::int64_t{0});
 }
 
-GpuRoom gpu_room(const ClusterState& state, const NodeInfo& node, std::string_view except_uid) {
+GpuRoom gpu_room(const ClusterState& state, const NodeInfo& node, PodSlot except) {
   GpuRoom room;
   room.count = static_cast<std::size_t>(std::bit_width(node.parts.all));
   room.has_memory = node.parts.memory > 0;
@@ -77,11 +75,11 @@ GpuRoom gpu_room(const ClusterState& state, const NodeInfo& node, std::string_vi
       room.memory[i] = std::max<std::int64_t>(0, node.parts.memory - node.parts.memory_taken[i]);
     }
   }
-  if (const auto gone = node.gpus.unhealthy | gone_whole(state, node, except_uid); gone != 0) {
+  if (const auto gone = node.gpus.unhealthy | gone_whole(state, node, except); gone != 0) {
     clear(room, gone);
   }
   if (node.parts.unplaced > 0) {
-    presume(room, state, node, except_uid);
+    presume(room, state, node, except);
   }
   return room;
 }

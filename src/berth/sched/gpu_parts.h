@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstdint>
-#include <string_view>
 
 #include "berth/sched/cluster_state.h"
 
@@ -27,9 +26,9 @@ struct GpuRoom {
 
 /// Pods of unknown GPUs are presumed to hold the fullest that had room when they came (whole ones:
 /// see open_gpus.h; without indices, the highest), one after the other in order of arrival. So the
-/// answer is a function of the state. `except_uid` is presumed to hold nothing. O(GPUs), and O(pods
+/// answer is a function of the state. `except` is presumed to hold nothing. O(GPUs), and O(pods
 /// on the node) if there are such pods.
-GpuRoom gpu_room(const ClusterState& state, const NodeInfo& node, std::string_view except_uid = "");
+GpuRoom gpu_room(const ClusterState& state, const NodeInfo& node, PodSlot except = {});
 
 /// What a share asks of one GPU, in bytes of the node's unit.
 std::int64_t memory_wanted(const model::GpuShare& share, const GpuParts& parts);

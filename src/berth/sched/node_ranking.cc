@@ -285,11 +285,11 @@ void NodeRanking::compare_classes() {
   classes_changed_ = false;
 }
 
-std::optional<NodeRanking::Choice> NodeRanking::choose() {
+std::optional<BestNode> NodeRanking::choose() {
   if (classes_changed_ || !by_domain_.empty()) {
     compare_classes();
   }
-  Choice choice;
+  BestNode choice;
   const Seat* best = nullptr;
   std::int64_t best_total = 0;
   for (const Class& cls : classes_) {

@@ -32,14 +32,10 @@ class NodeRanking {
   /// O(changes * (filters + scores + log nodes)).
   void sync(const ClusterState& state);
 
-  struct Choice {
-    NodeId node;
-    std::size_t feasible = 0; ///< nodes
-  };
   /// The feasible node with the highest total; of equals the first to have arrived. None fits:
   /// none. Without the nodes that pods are nominated to: whether these fit depends on who asks; see
   /// admit. O(classes), times scores if some run counts by domain or classes came or went.
-  std::optional<Choice> choose();
+  std::optional<BestNode> choose();
   /// Why each node fails, in order of arrival, as filtering every node would say; from the first
   /// call on it is kept up like the rest. None if that depends on more than the node: runs count by
   /// domain, or pods are nominated. Precondition: synced, nothing fits. O(nodes), a few ns each.

@@ -22,21 +22,22 @@ std::int64_t open_gpu_count(const NodeGpus& gpus) {
   return std::max<std::int64_t>(0, std::popcount(gpus.free()) - gpus.unplaced);
 }
 
-hardware::GpuMask open_gpus(const ClusterState& state, const NodeInfo& node,
-                            std::string_view except_uid) {
+hardware::GpuMask open_gpus(const ClusterState& state, const NodeInfo& node, PodSlot except) {
   hardware::GpuMask open = node.gpus.free();
-  if (node.gpus.unplaced == 0) {
-    return open;
+  std::int64_t missing = node.gpus.unplaced;
+  if (missing > 0 && except.valid()) {
+    missing -= unknown_gpus(node.gpus, except, state.placed(except));
   }
-  for (const PodSlot slot : node.pods) {
-    const auto& placed = state.placed(slot);
-    if (placed.pod->uid == except_uid) {
+  for (auto slot = node.pods.begin(); missing > 0 && slot != node.pods.end(); ++slot) {
+    const std::int64_t unknown =
+        *slot == except ? 0 : unknown_gpus(node.gpus, *slot, state.placed(*slot));
+    if (unknown == 0) {
       continue;
     }
-    const auto unknown =
-        std::min<std::int64_t>(unknown_gpus(node.gpus, slot, placed), std::popcount(open));
-    const auto presumed = hardware::choose_gpus(*node.platform, open, static_cast<int>(unknown),
-                                                hardware::ChoicePolicy::Topology);
+    missing -= unknown;
+    const auto gpus = static_cast<int>(std::min<std::int64_t>(unknown, std::popcount(open)));
+    const auto presumed =
+        hardware::choose_gpus(*node.platform, open, gpus, hardware::ChoicePolicy::Topology);
     open &= ~presumed.value_or(0);
   }
   return open;

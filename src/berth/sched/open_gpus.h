@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 
 #include "berth/sched/cluster_state.h"
 
@@ -16,9 +15,8 @@ std::int64_t open_gpu_count(const NodeGpus& gpus);
 /// The open GPUs themselves. A pod of unknown indices is presumed to hold what the device plugin
 /// would have preferred for it: choose_gpus by topology among the healthy free ones, one pod after
 /// the other in order of arrival. So the answer is a function of the state, and a pod seen later
-/// only adds to it. `except_uid` is presumed to hold nothing. O(pods on the node) choices, only if
-/// there are such pods. Precondition: the node's platform is known.
-hardware::GpuMask open_gpus(const ClusterState& state, const NodeInfo& node,
-                            std::string_view except_uid = "");
+/// only adds to it. `except` is presumed to hold nothing. O(pods on the node) choices, only if
+/// there are other such pods. Precondition: the node's platform is known.
+hardware::GpuMask open_gpus(const ClusterState& state, const NodeInfo& node, PodSlot except = {});
 
 } // namespace berth::sched

@@ -24,6 +24,7 @@ inline constexpr std::int64_t kMaxNodeScore = 100;
 /// What Reserve decides beside the node; PreBind writes it to the pod and its volumes.
 struct Reservation {
   NodeId node;
+  PodSlot slot; ///< of the pod, which is on the node already
   hardware::GpuMask gpus =
       0; ///< the framework holds them in the state once every plugin has reserved
   std::map<std::string, std::string> annotations;

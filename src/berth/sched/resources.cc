@@ -3,22 +3,6 @@
 #include <algorithm>
 
 namespace berth::sched {
-namespace {
-
-std::int64_t saturating_add(std::int64_t a, std::int64_t b) {
-  std::int64_t sum = 0;
-  if (__builtin_add_overflow(a, b, &sum)) {
-    return b > 0 ? INT64_MAX : INT64_MIN;
-  }
-  return sum;
-}
-
-} // namespace
-
-void Resources::add(ResourceId id, std::int64_t amount) {
-  set(id, saturating_add(get(id), amount));
-}
-
 void Resources::set(ResourceId id, std::int64_t amount) {
   if (id.index() < kInlineResources) {
     inline_[id.index()] = amount;

@@ -27,7 +27,13 @@ class Resources {
     return 0;
   }
   /// Saturates at the int64 range.
-  void add(ResourceId id, std::int64_t amount);
+  void add(ResourceId id, std::int64_t amount) {
+    if (id.index() < kInlineResources) {
+      inline_[id.index()] = saturating_add(inline_[id.index()], amount);
+    } else {
+      set(id, saturating_add(get(id), amount));
+    }
+  }
   void set(ResourceId id, std::int64_t amount);
 
   const std::array<std::int64_t, kInlineResources>& common() const { return inline_; }
@@ -35,6 +41,14 @@ class Resources {
   bool operator==(const Resources&) const = default;
 
  private:
+  static std::int64_t saturating_add(std::int64_t a, std::int64_t b) {
+    std::int64_t sum = 0;
+    if (__builtin_add_overflow(a, b, &sum)) {
+      return b > 0 ? INT64_MAX : INT64_MIN;
+    }
+    return sum;
+  }
+
   std::array<std::int64_t, kInlineResources> inline_{};
   std::vector<std::pair<ResourceId, std::int64_t>> others_;
 };

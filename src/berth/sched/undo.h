@@ -36,6 +36,8 @@ class [[nodiscard]] Undo {
   void commit();
   /// Takes it back now.
   void rollback();
+  /// Of the pod that the change placed or removed.
+  PodSlot slot() const { return change_.slot; }
   bool active() const { return state_ != nullptr; }
 
  private:

@@ -17,21 +17,14 @@ constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 constexpr std::int64_t kPodsPerNode = 1001; // as published
 constexpr std::size_t kMostPercent = 130;
 
-api::Quantity milli(std::int64_t amount) {
-  return *api::Quantity::parse(fmt::format("{}m", amount));
-}
-api::Quantity whole(std::int64_t amount) {
-  return *api::Quantity::parse(fmt::to_string(amount));
-}
-
 std::shared_ptr<const model::Node> node_object(const TraceNode& trace) {
   auto node = std::make_shared<model::Node>();
   node->meta.name = trace.name;
-  node->allocatable["cpu"] = milli(trace.cpu);
-  node->allocatable["memory"] = whole(trace.memory_mib * kMiB);
-  node->allocatable["pods"] = whole(kPodsPerNode);
+  node->allocatable["cpu"] = api::Quantity::from_milli(trace.cpu);
+  node->allocatable["memory"] = api::Quantity::from_int(trace.memory_mib * kMiB);
+  node->allocatable["pods"] = api::Quantity::from_int(kPodsPerNode);
   if (trace.gpus > 0) {
-    node->allocatable[std::string(model::kGpuCount)] = whole(trace.gpus);
+    node->allocatable[std::string(model::kGpuCount)] = api::Quantity::from_int(trace.gpus);
     node->meta.labels[std::string(model::kGpuCardModel)] = trace.model;
   }
   node->capacity = node->allocatable;
@@ -54,8 +47,8 @@ std::shared_ptr<const model::Pod> pod_object(const TracePod& trace, std::size_t 
   }
   model::Container& container = pod->spec.containers.emplace_back();
   container.name = "main";
-  container.resources.requests["cpu"] = milli(demand.cpu);
-  container.resources.requests["memory"] = whole(trace.memory_mib * kMiB);
+  container.resources.requests["cpu"] = api::Quantity::from_milli(demand.cpu);
+  container.resources.requests["memory"] = api::Quantity::from_int(trace.memory_mib * kMiB);
   return pod;
 }
 

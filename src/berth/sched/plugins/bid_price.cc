@@ -6,6 +6,7 @@
 #include "berth/sched/part_prices.h"
 #include "berth/sched/plugins/gpu_policy.h"
 #include "berth/sched/plugins/gpu_share.h"
+#include "berth/sched/plugins/idle_memo.h"
 #include "berth/sched/plugins/target_workload.h"
 
 namespace berth::sched {
@@ -91,7 +92,7 @@ class BidPriceRun final : public Run {
 
   std::int64_t score(NodeId id) const override {
     const IdleView idle = idle_view(*state_, id);
-    return -best_bid(*idle.node, idle.cpu, idle.room).cost;
+    return scores_.of(idle, [&] { return -best_bid(*idle.node, idle.cpu, idle.room).cost; });
   }
 
   void normalize(std::span<const NodeId>, std::span<std::int64_t> scores) const override {
@@ -101,12 +102,12 @@ class BidPriceRun final : public Run {
     }
   }
 
-  Status reserve(const PodInfo& pod, const ClusterState& state, Reservation& reservation) override {
+  Status reserve(const PodInfo&, const ClusterState& state, Reservation& reservation) override {
     if (shares_ && wish_.shares_one() && wish_.milli > 0) {
       // The pod is on the node already.
       const NodeInfo& node = state.node(reservation.node);
       const std::int64_t cpu = node.allocatable.get(kCpu) - node.requested.get(kCpu) + wish_.cpu;
-      reserve_parts(reservation, best_bid(node, cpu, gpu_room(state, node, pod.uid)).gpus);
+      reserve_parts(reservation, best_bid(node, cpu, gpu_room(state, node, reservation.slot)).gpus);
     }
     return Status::success();
   }
@@ -172,7 +173,8 @@ class BidPriceRun final : public Run {
   bool shares_;
   const ClusterState* state_;
   std::shared_ptr<const Prices> prices_;
-  mutable MetersOf meters_; ///< a memo
+  mutable MetersOf meters_; ///< memos
+  mutable IdleMemo<std::int64_t> scores_;
   std::vector<double> scarcity_;
   std::uint64_t supply_version_;
 };

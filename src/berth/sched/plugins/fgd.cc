@@ -5,6 +5,7 @@
 
 #include "berth/sched/plugins/gpu_policy.h"
 #include "berth/sched/plugins/gpu_share.h"
+#include "berth/sched/plugins/idle_memo.h"
 #include "berth/sched/plugins/target_workload.h"
 
 namespace berth::sched {
@@ -12,6 +13,9 @@ namespace {
 
 /// Closer to a whole number than this, a score is computed as published, rounding included.
 constexpr double kTooClose = 1e-7;
+
+/// sigmoid_percent(0)
+constexpr std::int64_t kUnchanged = kMaxNodeScore / 2;
 
 double sigmoid_percent(double fall) {
   return 1 / (1 + std::exp(-fall / kWholeGpuMilli)) * kMaxNodeScore;
@@ -49,6 +53,9 @@ struct Best {
 
 /// The best way to take the pod. Precondition: it fits.
 Best best_way(const FragmentMeter& meter, const GpuWish& wish, std::int64_t cpu, GpuRoom& room) {
+  if (wish.gpus == 0 && meter.cpu_step(cpu) == meter.cpu_step(cpu - wish.cpu)) {
+    return {.score = kUnchanged, .gpus = 0}; // most pods without GPUs
+  }
   const std::span<const std::int32_t> left(room.milli.data(), room.count);
   Descent descent(meter, {.cpu = cpu, .milli = left});
   GpuRoom after = room;
@@ -91,16 +98,18 @@ class FgdRun final : public Run {
 
   std::int64_t score(NodeId id) const override {
     IdleView idle = idle_view(*state_, id);
-    return best_way(meters_.of(idle.node->parts.model), wish_, idle.cpu, idle.room).score;
+    return scores_.of(idle, [&] {
+      return best_way(meters_.of(idle.node->parts.model), wish_, idle.cpu, idle.room).score;
+    });
   }
 
-  Status reserve(const PodInfo& pod, const ClusterState& state, Reservation& reservation) override {
+  Status reserve(const PodInfo&, const ClusterState& state, Reservation& reservation) override {
     if (!shares_ || !wish_.shares_one() || wish_.milli == 0) {
       return Status::success(); // GpuShare's choice is as good
     }
     // The pod is on the node already.
     const NodeInfo& node = state.node(reservation.node);
-    GpuRoom room = gpu_room(state, node, pod.uid);
+    GpuRoom room = gpu_room(state, node, reservation.slot);
     const std::int64_t cpu = node.allocatable.get(kCpu) - node.requested.get(kCpu) + wish_.cpu;
     reserve_parts(reservation, best_way(meters_.of(node.parts.model), wish_, cpu, room).gpus);
     return Status::success();
@@ -110,7 +119,8 @@ class FgdRun final : public Run {
   GpuWish wish_;
   bool shares_;
   const ClusterState* state_;
-  mutable MetersOf meters_; ///< a memo
+  mutable MetersOf meters_; ///< memos
+  mutable IdleMemo<std::int64_t> scores_;
 };
 
 class Fgd final : public Plugin {

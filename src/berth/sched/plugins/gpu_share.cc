@@ -40,9 +40,9 @@ class GpuShareRun final : public Run {
                                                      : kReasonPartsTaken)};
   }
 
-  Status reserve(const PodInfo& pod, const ClusterState& state, Reservation& reservation) override {
+  Status reserve(const PodInfo&, const ClusterState& state, Reservation& reservation) override {
     const NodeInfo& node = state.node(reservation.node);
-    const GpuRoom room = gpu_room(state, node, pod.uid); // the pod is on the node already
+    const GpuRoom room = gpu_room(state, node, reservation.slot); // the pod is on the node already
     const auto open = gpus_with_room(room, node.parts, *share_);
     if (std::popcount(open) < share_->gpus) {
       return Status::of(StatusCode::Unschedulable, std::string(kReasonPartsTaken));

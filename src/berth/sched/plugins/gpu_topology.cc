@@ -96,19 +96,17 @@ class GpuTopologyRun final : public Run {
     return node.index() < scores_.size() ? scores_[node.index()] : 0;
   }
 
-  Status reserve(const PodInfo& pod, const ClusterState& state, Reservation& reservation) override {
+  Status reserve(const PodInfo&, const ClusterState& state, Reservation& reservation) override {
     const NodeInfo& node = state.node(reservation.node);
     if (node.gpus.all == 0) {
       return Status::success();
     }
     // The pod is on the node already, with indices unknown.
-    const auto chosen = choose(*node.platform, open_gpus(state, node, pod.uid));
+    const auto chosen = choose(*node.platform, open_gpus(state, node, reservation.slot));
     if (!chosen) {
       return Status::of(StatusCode::Unschedulable, std::string(kReasonGpusTaken));
     }
     reservation.gpus = *chosen;
-    reservation.annotations.insert_or_assign(std::string(model::kGpuIndicesAnnotation),
-                                             hardware::format_gpu_indices(*chosen));
     return Status::success();
   }
 

@@ -179,7 +179,8 @@ TEST(OpenGpus, DoesNotCountThePodThatAsks) {
   const auto pod = cluster.pod(3);
   cluster.state.assume(pod, id);
   EXPECT_EQ(std::popcount(open_gpus(cluster.state, cluster.state.node(id))), 5);
-  EXPECT_EQ(open_gpus(cluster.state, cluster.state.node(id), pod->uid), 0xffU);
+  EXPECT_EQ(open_gpus(cluster.state, cluster.state.node(id), *cluster.state.slot_of(pod->uid)),
+            0xffU);
 }
 
 TEST(OpenGpus, AreNoneWhenForeignPodsHoldMoreThanThereIs) {
@@ -271,18 +272,17 @@ Reservation reserved(Cluster& cluster, NodeId node, const PodPtr& pod,
                      ChoicePolicy policy = ChoicePolicy::Topology) {
   const auto run = make_gpu_topology({.policy = policy})->prepare(pod, cluster.state).run;
   const auto undo = cluster.state.try_assume(pod, node);
-  Reservation reservation{.node = node, .gpus = 0, .annotations = {}};
+  Reservation reservation{.node = node, .slot = undo.slot(), .gpus = 0, .annotations = {}};
   EXPECT_TRUE(run->reserve(*pod, cluster.state, reservation).ok());
   return reservation;
 }
 
-TEST(GpuReserve, ChoosesAndNamesTheSet) {
+TEST(GpuReserve, ChoosesTheSet) {
   Cluster cluster;
   const auto node = cluster.add("dgx-h100", "n", "6");
   cluster.hold("n", "0");
   const auto reservation = reserved(cluster, node, cluster.pod(3));
   EXPECT_EQ(hardware::format_gpu_indices(reservation.gpus), "1,2,3");
-  EXPECT_EQ(reservation.annotations.at("berth.dev/gpu-indices"), "1,2,3");
 }
 
 TEST(GpuReserve, TakesAPodsContainersTogether) {
@@ -326,7 +326,7 @@ TEST(GpuReserve, RefusesWhenTheGpusWentMeanwhile) {
   const auto run = make_gpu_topology({})->prepare(pod, cluster.state).run;
   cluster.hold("n", "0");
   const auto undo = cluster.state.try_assume(pod, node);
-  Reservation reservation{.node = node, .gpus = 0, .annotations = {}};
+  Reservation reservation{.node = node, .slot = undo.slot(), .gpus = 0, .annotations = {}};
   const auto status = run->reserve(*pod, cluster.state, reservation);
   EXPECT_EQ(status.code, StatusCode::Unschedulable);
   EXPECT_EQ(status.message(), "node(s) didn't have enough free healthy GPUs");

@@ -29,12 +29,13 @@ class RandomRun final : public Run {
   }
   std::int64_t score(NodeId node) const override { return node == chosen_ ? kMaxNodeScore : 0; }
 
-  Status reserve(const PodInfo& pod, const ClusterState& state, Reservation& reservation) override {
+  Status reserve(const PodInfo&, const ClusterState& state, Reservation& reservation) override {
     if (share_ == nullptr || share_->gpus != 1) {
       return Status::success();
     }
     const NodeInfo& node = state.node(reservation.node);
-    hardware::GpuMask open = gpus_with_room(gpu_room(state, node, pod.uid), node.parts, *share_);
+    hardware::GpuMask open =
+        gpus_with_room(gpu_room(state, node, reservation.slot), node.parts, *share_);
     if (open != 0) { // else GpuShare has refused
       Rng rng = Rng(seed_).fork(1);
       for (auto skip = rng.below(static_cast<std::uint64_t>(std::popcount(open))); skip > 0;
