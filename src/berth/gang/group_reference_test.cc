@@ -145,6 +145,31 @@ class RandomCase {
     add_group();
   }
 
+  /// For whoever reads a failure.
+  std::string text() const {
+    std::string text = fmt::format("minMember {}\n", request.min_member);
+    for (const sched::NodeId id : state.nodes()) {
+      const sched::NodeInfo& info = state.node(id);
+      text += fmt::format("{}: cpu {} of {}, gpu {} of {}, platform {}", info.name(),
+                          info.requested.get(sched::kCpu), info.allocatable.get(sched::kCpu),
+                          info.requested.get(sched::kGpu), info.allocatable.get(sched::kGpu),
+                          info.platform != nullptr);
+      for (const auto& [key, value] : info.labels()) {
+        text += fmt::format(" {}={}", key, value);
+      }
+      text += '\n';
+    }
+    for (const sched::PodPtr& pod : request.pending) {
+      const auto& labels = pod->pod->meta.labels;
+      text += fmt::format("{} app={}: cpu {} gpu {} selects {} required {}{}\n", pod->name(),
+                          labels.find("app")->second, pod->request(sched::kCpu), pod->gpus,
+                          pod->pod->spec.node_selector.size(),
+                          pod->pod->meta.annotations.contains(std::string(kRequiredTopology)),
+                          rules_text(pod->pod->spec));
+    }
+    return text;
+  }
+
   Rng rng;
   std::shared_ptr<Groups> groups;
   sched::ClusterState state;
@@ -152,6 +177,18 @@ class RandomCase {
   GroupRequest request;
 
  private:
+  static std::string rules_text(const model::PodSpec& spec) {
+    std::string text;
+    for (const auto* affinity : {&spec.pod_affinity, &spec.pod_anti_affinity}) {
+      for (std::size_t i = 0; *affinity && i < (*affinity)->required.size(); ++i) {
+        const auto& term = (*affinity)->required[i];
+        text += fmt::format(" {} {} by {}", affinity == &spec.pod_affinity ? "with" : "apart from",
+                            to_string(*term.label_selector), term.topology_key);
+      }
+    }
+    return text;
+  }
+
   void add_nodes() {
     const bool by_index = rng.chance(1, 3);
     const bool labelled = rng.chance(3, 4);
@@ -246,7 +283,7 @@ class AgainstEveryPlacement : public testing::TestWithParam<std::uint64_t> {};
 TEST_P(AgainstEveryPlacement, AGroupIsPlacedIfThereIsAWay) {
   for (std::uint64_t round = 0; round < 20; ++round) {
     RandomCase a(GetParam() * 1000 + round);
-    SCOPED_TRACE(fmt::format("round {}", round));
+    SCOPED_TRACE(fmt::format("round {}\n{}", round, a.text()));
     const EveryPlacement every(*a.framework, a.state, a.request);
     const std::string before = picture(a.state);
     sched::Decider decider(*a.framework, a.state);

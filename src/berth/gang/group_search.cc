@@ -14,9 +14,10 @@ namespace {
 constexpr std::size_t kMostTies = 32;
 constexpr std::uint32_t kClosed = ~std::uint32_t{0};
 
-/// As NodeResourcesFit counts them.
+/// As NodeResourcesFit counts them; a node whose GPUs went away may owe some.
 std::int64_t unrequested_gpus(const sched::NodeInfo& node) {
-  return node.allocatable.get(sched::kGpu) - node.requested.get(sched::kGpu);
+  return std::max<std::int64_t>(0, node.allocatable.get(sched::kGpu) -
+                                       node.requested.get(sched::kGpu));
 }
 
 } // namespace
