@@ -186,7 +186,7 @@ class Placing {
  public:
   Placing(sched::Decider& decider, const GroupRequest& request)
       : decider_(&decider), request_(&request), pods_(in_order(request.pending)),
-        topology_(topology_for(decider.state(), pods_)) {}
+        topology_(topology_for(decider.state(), pods_)), whole_(decider.framework(), request.key) {}
 
   GroupDecision operator()() {
     const bool confined = !topology_.required_key.empty();
@@ -313,26 +313,25 @@ class Placing {
         group.members.push_back({.pod = pod, .decision = std::move(waits)});
       }
     }
-    end_waiting(group);
+    if (group.placed) {
+      let_wait_end(group);
+    }
     return group;
   }
 
-  /// Quorum is reached inside this call: nobody is left to wait for.
-  static void end_waiting(GroupDecision& group) {
-    for (MemberDecision& member : group.members) {
-      if (group.placed && member.decision.outcome == sched::Outcome::Waiting) {
-        member.decision.waits.erase(std::string(kGangPlugin));
-        if (member.decision.waits.empty()) {
-          member.decision.outcome = sched::Outcome::Scheduled;
-        }
-      }
-    }
+  /// Members placed earlier, one by one, may be waiting for the others.
+  void let_wait_end(GroupDecision& group) const {
+    const auto last =
+        std::ranges::find_if(group.members.rbegin(), group.members.rend(),
+                             [](const MemberDecision& member) { return member.decision.placed(); });
+    last->decision.effects.merge(whole_.enough());
   }
 
   sched::Decider* decider_;
   const GroupRequest* request_;
   std::vector<sched::PodPtr> pods_;
   GroupTopology topology_;
+  WholeGroup whole_; ///< quorum is reached inside this call, or nobody is placed
   std::int64_t trials_ = 0;
   bool proven_ = true;
 };
