@@ -110,6 +110,7 @@ class GroupSearch {
   bool gpus_count_ = false; ///< no pod gets GPUs that others have
   std::vector<MemberClass> classes_;
   std::vector<sched::NodeId> nodes_; ///< that members may be on, sorted
+  bool has_outsiders_ = false;       ///< members were placed outside of what is required
   std::optional<AlikeNodes> alike_;
   SearchLimits limits_;
   std::int64_t trials_ = 0;

@@ -23,12 +23,17 @@ struct Plan {
 
 } // namespace
 
-LeastSpread place_with_least_spread(GroupSearch& search, const SpreadLevels& levels,
-                                    bool first_level_whole, std::int64_t trials) {
+SearchLimits widest_limits(const SpreadLevels& levels) {
   SearchLimits limits{.most_units = std::vector<std::int64_t>(levels.depth(), SearchLimits::kAny)};
-  if (first_level_whole) {
+  if (levels.confined()) {
     limits.most_units.front() = 1;
   }
+  return limits;
+}
+
+LeastSpread place_with_least_spread(GroupSearch& search, const SpreadLevels& levels,
+                                    std::int64_t trials) {
+  SearchLimits limits = widest_limits(levels);
   std::vector<std::int64_t> fewest; // by level, whatever the other levels
   for (std::size_t level = 0; level < levels.depth(); ++level) {
     fewest.push_back(search.fewest_units(level, limits));

@@ -16,8 +16,10 @@ struct LeastSpread {
 };
 
 /// Places all members of the search. At most `trials` until a first placement is found, and as many
-/// to better it. `first_level_whole`: all in one unit of the first level, those placed earlier too.
+/// to better it.
 LeastSpread place_with_least_spread(GroupSearch& search, const SpreadLevels& levels,
-                                    bool first_level_whole, std::int64_t trials);
+                                    std::int64_t trials);
+/// Anything that is allowed at all: one unit of a required level, any of the others.
+SearchLimits widest_limits(const SpreadLevels& levels);
 
 } // namespace berth::gang

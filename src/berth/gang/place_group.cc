@@ -228,22 +228,17 @@ class Placing {
 
   /// All members, or as many as are needed, wherever they can be; none: nothing is held.
   std::optional<Attempt> search() {
-    const bool confined = !topology_.required_key.empty();
     const SpreadLevels levels(topology_.tree, decider_->state().node_slots(),
                               topology_.required_key);
     GroupSearch search(*decider_, *request_, pods_, levels);
     const std::int64_t trials = request_->trials + std::ssize(pods_);
-    const LeastSpread least = place_with_least_spread(search, levels, confined, trials);
+    const LeastSpread least = place_with_least_spread(search, levels, trials);
     SearchAnswer answer = least.answer;
     proven_ = least.proven && answer != SearchAnswer::OutOfTrials;
     const std::int64_t needed = request_->min_member - request_->already_placed;
     if (answer != SearchAnswer::Found && needed < std::ssize(pods_)) {
-      SearchLimits limits{.most_units =
-                              std::vector<std::int64_t>(levels.depth(), SearchLimits::kAny),
-                          .may_stay = std::ssize(pods_) - std::max<std::int64_t>(1, needed)};
-      if (confined) {
-        limits.most_units.front() = 1;
-      }
+      SearchLimits limits = widest_limits(levels);
+      limits.may_stay = std::ssize(pods_) - std::max<std::int64_t>(1, needed);
       answer = search.run(limits, trials);
       proven_ = proven_ && answer != SearchAnswer::OutOfTrials;
     }
@@ -297,10 +292,11 @@ class Placing {
     if (!group.placed) {
       attempt.take_back(
           confined ? fmt::format(" within one {}", topology_.required_key) : std::string(),
-          proven_ ? std::string()
-                  : fmt::format("; the search for another arrangement ended after {} trials "
-                                "without an answer",
-                                trials_));
+          proven_
+              ? std::string()
+              : fmt::format(" The search for another arrangement ended after {} trial{} without "
+                            "an answer.",
+                            trials_, trials_ == 1 ? "" : "s"));
     }
     group.members = std::move(attempt.members());
     for (const sched::PodPtr& pod : left) {

@@ -29,7 +29,11 @@ RoomByDomain::RoomByDomain(const TopologyTree& tree, std::vector<std::int64_t> b
   }
 }
 
-bool RoomByDomain::used(const Domain& domain) const {
+bool RoomByDomain::is_used(sched::NodeId node) const {
+  return std::ranges::binary_search(placed_on_, node);
+}
+
+bool RoomByDomain::is_used(const Domain& domain) const {
   return std::ranges::any_of(placed_on_, [&](sched::NodeId node) {
     return std::ranges::binary_search(domain.nodes, node);
   });
@@ -50,7 +54,7 @@ void RoomByDomain::measure(std::size_t index) {
   if (domain.children.empty() && !domain.loose) {
     if (capacity_[index] > 0) {
       frontier.push_back(
-          {.spread = domain.depth == 0 || used(domain) ? Spread{} : unit_below(domain.depth),
+          {.spread = domain.depth == 0 || is_used(domain) ? Spread{} : unit_below(domain.depth),
            .room = capacity_[index]});
     }
     return;
@@ -58,12 +62,17 @@ void RoomByDomain::measure(std::size_t index) {
   std::vector<std::size_t> leaves;
   if (splits_into_nodes(domain)) {
     for (const sched::NodeId node : domain.nodes) {
-      leaves.push_back(node.index());
+      if (is_used(node)) {
+        const Point choice{.spread = {}, .room = by_node_[node.index()], .before = 0, .taken = 1};
+        add_stage(index, {.parts = {node.index()}, .leaves = true, .points = {}}, {&choice, 1});
+      } else {
+        leaves.push_back(node.index());
+      }
     }
   } else {
     for (const std::size_t child : domain.children) {
       const Domain& part = tree_->domains()[child];
-      if (part.children.empty() && !part.loose && !used(part)) {
+      if (part.children.empty() && !part.loose && !is_used(part)) {
         leaves.push_back(child);
       } else {
         add_part(index, child);
@@ -77,7 +86,7 @@ void RoomByDomain::measure(std::size_t index) {
     for (Point& point : frontier) {
       // Nodes without the label count by what they share below.
       point.spread[domain.depth - 1] =
-          domain.loose ? point.spread[domain.depth] : (used(domain) ? 0 : 1);
+          domain.loose ? point.spread[domain.depth] : (is_used(domain) ? 0 : 1);
     }
   }
 }
@@ -202,8 +211,13 @@ RoomByDomain::Part RoomByDomain::best_fit(std::size_t domain, const std::vector<
   std::erase_if(others,
                 [&](std::size_t other) { return other >= room.size() || room[other] < members; });
   const auto fit = [&](std::size_t other) {
-    return std::tuple(splits_into_nodes(whole) ? Spread{} : spread(other, members), room[other],
-                      other);
+    Spread spread{};
+    if (!splits_into_nodes(whole)) {
+      spread = this->spread(other, members);
+    } else if (!is_used(sched::NodeId(static_cast<std::uint32_t>(other)))) {
+      spread = unit_below(whole.depth);
+    }
+    return std::tuple(spread, room[other], other);
   };
   const std::size_t best = *std::ranges::min_element(others, {}, fit);
   return {.index = best, .room = room[best]};

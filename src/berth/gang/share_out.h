@@ -61,7 +61,8 @@ class RoomByDomain {
     std::int64_t room = 0;
   };
 
-  bool used(const Domain& domain) const;
+  bool is_used(sched::NodeId node) const;
+  bool is_used(const Domain& domain) const;
   void measure(std::size_t domain);
   void add_leaves(std::size_t domain, std::vector<std::size_t> leaves);
   void add_part(std::size_t domain, std::size_t part);

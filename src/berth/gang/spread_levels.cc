@@ -34,7 +34,8 @@ std::vector<Leaf> leaves(const TopologyTree& tree) {
 } // namespace
 
 SpreadLevels::SpreadLevels(const TopologyTree& tree, std::size_t node_slots,
-                           std::string_view required_key) {
+                           std::string_view required_key)
+    : confined_(!required_key.empty()) {
   const std::vector<Domain>& domains = tree.domains();
   const std::vector<Leaf> all = leaves(tree);
   if (!required_key.empty()) {

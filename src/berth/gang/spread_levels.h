@@ -25,6 +25,8 @@ class SpreadLevels {
 
   /// From the widest to the narrowest; 0 where no node carries a topology label.
   std::size_t depth() const { return unit_of_.size(); }
+  /// Is the first one a required one?
+  bool confined() const { return confined_; }
   /// Units of a level are numbered from 0.
   std::size_t units(std::size_t level) const { return units_[level]; }
   std::uint32_t unit(std::size_t level, sched::NodeId node) const {
@@ -34,6 +36,7 @@ class SpreadLevels {
  private:
   void number(std::vector<std::uint32_t> names);
 
+  bool confined_ = false;
   std::vector<std::vector<std::uint32_t>> unit_of_; ///< by level, by NodeId::index()
   std::vector<std::size_t> units_;                  ///< by level
 };
