@@ -65,7 +65,7 @@ struct Cluster::State {
     BERTH_ASSERT(started.has_value(), to_string(started.error()));
     scheduler = *std::move(started);
     for (const NodeGroup& group : spec.groups) {
-      fleet.add(group);
+      fleet.add(group, spec.node_labels);
     }
     for (const api::Manifest& node : spec.nodes) {
       fleet.add(node.object);

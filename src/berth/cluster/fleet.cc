@@ -24,14 +24,19 @@ Fleet::Fleet(Loop& loop, store::Registry& registry, Rng rng, const ClusterOption
 
 Fleet::~Fleet() = default;
 
-void Fleet::add(const NodeGroup& group) {
+void Fleet::add(const NodeGroup& group, const NodeLabels& node_labels) {
   const hardware::Platform* platform = hardware::Catalogue::builtin().find(group.platform);
   const std::string& prefix = group.prefix.empty() ? group.platform : group.prefix;
   for (int i = 1; i <= group.count; ++i) {
-    add(node::MachineOptions{.name = fmt::format("{}-{}", prefix, i),
-                             .platform = platform,
-                             .labels = group.labels,
-                             .taints = group.taints});
+    const std::string name = fmt::format("{}-{}", prefix, i);
+    api::Labels labels = group.labels;
+    if (const auto more = node_labels.find(name); more != node_labels.end()) {
+      for (const auto& [key, value] : more->second) {
+        labels.emplace(key, value);
+      }
+    }
+    add(node::MachineOptions{
+        .name = name, .platform = platform, .labels = std::move(labels), .taints = group.taints});
   }
 }
 

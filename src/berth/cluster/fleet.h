@@ -28,7 +28,7 @@ class Fleet {
   Fleet& operator=(const Fleet&) = delete;
 
   /// Makes the group's machines and switches them on.
-  void add(const NodeGroup& group);
+  void add(const NodeGroup& group, const NodeLabels& node_labels);
   /// Makes one machine for a Kubernetes Node object and switches it on. Precondition: it decodes.
   void add(const api::Object& node);
   void set_line_faults(const client::Faults& faults);

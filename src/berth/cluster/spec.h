@@ -10,6 +10,7 @@
 #include "berth/api/manifest.h"
 #include "berth/base/result.h"
 #include "berth/base/time.h"
+#include "berth/cluster/topology_file.h"
 #include "berth/hardware/platform.h"
 #include "berth/model/node.h"
 
@@ -49,6 +50,8 @@ struct ClusterSpec {
   /// recognised, otherwise GPUs without known topology, counted from capacity.
   std::vector<api::Manifest> nodes;
   std::vector<Fault> faults;
+  /// Further labels of single nodes; those that a node has already count more.
+  NodeLabels node_labels;
 
   int node_count() const;
 };

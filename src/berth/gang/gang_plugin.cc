@@ -7,7 +7,6 @@
 #include "berth/api/strict.h"
 
 namespace berth::gang {
-namespace {
 
 using sched::EventInterest;
 using sched::EventResource;
@@ -74,7 +73,7 @@ class Gang final : public sched::Plugin {
   sched::PermitResult permit(const sched::PodPtr& pod, sched::NodeId,
                              const sched::ClusterState& state) override {
     const api::Key key = group_of(*pod);
-    if (key.name.empty()) {
+    if (key.name.empty() || key == whole_) {
       return {};
     }
     const model::PodGroup* group = groups_->find(key);
@@ -99,9 +98,17 @@ class Gang final : public sched::Plugin {
                            const sched::ClusterState&) override {
     const api::Key key = group_of(*pod);
     sched::Effects effects;
-    if (!key.name.empty()) {
+    if (!key.name.empty() && key != whole_) {
       effects.reject = siblings(key, pod->uid);
     }
+    return effects;
+  }
+
+  /// Members of this group are placed whole, until told otherwise with an empty key.
+  void place_whole(const api::Key& group) { whole_ = group; }
+  sched::Effects allow_all() const {
+    sched::Effects effects;
+    effects.allow = siblings(whole_, "");
     return effects;
   }
 
@@ -132,9 +139,26 @@ class Gang final : public sched::Plugin {
 
   std::shared_ptr<const Groups> groups_;
   GangArgs args_;
+  api::Key whole_; ///< no name: none
 };
 
-} // namespace
+WholeGroup::WholeGroup(sched::Framework& framework, const api::Key& group) {
+  const sched::Framework::Entry* entry = framework.find(kGangPlugin);
+  plugin_ = entry == nullptr ? nullptr : dynamic_cast<Gang*>(entry->plugin.get());
+  if (plugin_ != nullptr) {
+    plugin_->place_whole(group);
+  }
+}
+
+WholeGroup::~WholeGroup() {
+  if (plugin_ != nullptr) {
+    plugin_->place_whole({});
+  }
+}
+
+sched::Effects WholeGroup::enough() const {
+  return plugin_ == nullptr ? sched::Effects() : plugin_->allow_all();
+}
 
 void decode(const api::Field& in, GangArgs& out) {
   api::refuse_unknown(in, {"permitWaitingTimeSeconds", "podGroupBackoffSeconds"});

@@ -37,4 +37,22 @@ Result<GangArgs> parse_gang_args(const boost::json::value& args);
 /// A factory of the plugin over these groups, for Registry::add(kGangPlugin, ...).
 sched::PluginFactory gang_plugin(std::shared_ptr<const Groups> groups);
 
+/// While it lives, the framework's Gang plugin lets this group's members pass Permit, and rejects
+/// no waiting ones where a member loses its node: whoever places the group whole counts them
+/// itself, once and not once a member. Does nothing if the profile has no such plugin. One at a
+/// time.
+class WholeGroup {
+ public:
+  WholeGroup(sched::Framework& framework, const api::Key& group);
+  ~WholeGroup();
+  WholeGroup(const WholeGroup&) = delete;
+  WholeGroup& operator=(const WholeGroup&) = delete;
+
+  /// What Permit would say when there are enough: the group's members, waiting or not. O(members).
+  sched::Effects enough() const;
+
+ private:
+  class Gang* plugin_ = nullptr;
+};
+
 } // namespace berth::gang

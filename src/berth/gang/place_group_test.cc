@@ -165,6 +165,110 @@ TEST_F(PlaceGroupTest, PlacesTheLargestMembersFirst) {
   EXPECT_EQ(decision.members.back().decision.node_name, "n2");
 }
 
+TEST_F(PlaceGroupTest, TakesBackWhatStandsInTheWay) {
+  add_node("n1", 6);
+  add_node("n2", 4);
+  group("train", 4);
+  // 4 into n1 leaves 2 and 4 for three twos and more: only 4 into n2 and 2+2+2 into n1 do.
+  const GroupDecision decision =
+      place({member("four", 4), member("two-a", 2), member("two-b", 2), member("two-c", 2)}, 4);
+  EXPECT_TRUE(decision.placed);
+  EXPECT_EQ(state_.node(*state_.find_node("n1")).requested.get(sched::kGpu), 6);
+  EXPECT_EQ(state_.node(*state_.find_node("n2")).requested.get(sched::kGpu), 4);
+}
+
+TEST_F(PlaceGroupTest, NamesTheMemberThatCannotGoAnywhere) {
+  add_node("n1", 8);
+  add_node("n2", 8);
+  group("train", 3);
+  const GroupDecision decision = place({member("a", 8), member("b", 4), member("huge", 16)}, 3);
+  EXPECT_FALSE(decision.placed);
+  EXPECT_TRUE(decision.proven);
+  EXPECT_EQ(decision.trials, 0) << "counting is enough";
+  EXPECT_EQ(state_.assumed_count(), 0U);
+  EXPECT_THAT(decision.members.back().decision.message,
+              HasSubstr("pod \"huge\" does not fit: 0/2 nodes are available: 2 Insufficient "
+                        "nvidia.com/gpu"));
+}
+
+TEST_F(PlaceGroupTest, SaysWhenTrialsRanOut) {
+  add_node("n1", 4);
+  add_node("n2", 4);
+  group("train", 3);
+  // Eight GPUs for eight, and each shape has room for itself: only trying shows that it is in vain.
+  GroupRequest request{.key = {.ns = "default", .name = "train"},
+                       .min_member = 3,
+                       .pending = {member("three-a", 3), member("three-b", 3), member("two", 2)},
+                       .options = {}};
+  const std::string before = picture(state_);
+  sched::Decider decider(*framework_, state_);
+  const GroupDecision decision = place_group(decider, request);
+  EXPECT_FALSE(decision.placed);
+  EXPECT_TRUE(decision.proven);
+  EXPECT_GT(decision.trials, 1);
+  EXPECT_THAT(decision.members[0].decision.message, testing::Not(HasSubstr("trials")));
+  request.trials = -2; // one in all, for three members
+  const GroupDecision hasty = place_group(decider, request);
+  EXPECT_FALSE(hasty.placed);
+  EXPECT_FALSE(hasty.proven);
+  EXPECT_EQ(hasty.trials, 1);
+  EXPECT_EQ(picture(state_), before);
+  EXPECT_THAT(
+      hasty.members[0].decision.message,
+      AllOf(
+          HasSubstr("2 fit: pod \"two\" does not fit: 0/2 nodes are available: 2 Insufficient "
+                    "nvidia.com/gpu"),
+          HasSubstr("The search for another arrangement ended after 1 trial without an answer.")));
+}
+
+TEST_F(PlaceGroupTest, AThousandMembersOfEightGpusInOneDecision) {
+  for (int i = 0; i < 1100; ++i) {
+    state_.set_node(node(fmt::format("n{}", i))
+                        .label("berth.dev/block", fmt::format("b{}", i / 256))
+                        .label("berth.dev/rack", fmt::format("r{}", i / 16))
+                        .cpu("64")
+                        .memory("512Gi")
+                        .gpus(i % 11 == 0 ? 4 : 8)
+                        .build());
+  }
+  std::vector<sched::PodPtr> pending;
+  for (int i = 0; i < 1000; ++i) {
+    pending.push_back(member(fmt::format("w-{}", i), 8));
+  }
+  group("train", 1000);
+  const GroupDecision decision = place(pending, 1000);
+  ASSERT_TRUE(decision.placed);
+  std::set<sched::NodeId> nodes;
+  for (const MemberDecision& one : decision.members) {
+    ASSERT_TRUE(one.decision.placed());
+    nodes.insert(one.decision.node);
+  }
+  EXPECT_EQ(nodes.size(), 1000U) << "all whole nodes there are";
+  EXPECT_EQ(state_.assumed_count(), 1000U);
+}
+
+TEST_F(PlaceGroupTest, ALauncherAndAThousandWorkersInOneDecision) {
+  for (int i = 0; i < 1024; ++i) {
+    state_.set_node(node(fmt::format("n{}", i))
+                        .label("berth.dev/rack", fmt::format("r{}", i / 16))
+                        .cpu("64")
+                        .memory("512Gi")
+                        .gpus(8)
+                        .build());
+  }
+  std::vector<sched::PodPtr> pending = {member("launcher", 0)};
+  for (int i = 0; i < 1000; ++i) {
+    pending.push_back(member(fmt::format("w-{}", i), 8));
+  }
+  for (int i = 0; i < 96; ++i) {
+    pending.push_back(member(fmt::format("small-{}", i), 2));
+  }
+  group("train", std::ssize(pending));
+  const GroupDecision decision = place(pending, std::ssize(pending));
+  ASSERT_TRUE(decision.placed) << "24 nodes are left for 96 small ones, exactly";
+  EXPECT_EQ(state_.assumed_count(), pending.size());
+}
+
 TEST_F(PlaceGroupTest, EvictsNobodyForAPartOfAGroup) {
   add_node("n1", 8);
   group("train", 2);

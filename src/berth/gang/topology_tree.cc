@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <map>
 
-#include "berth/base/assert.h"
-
 namespace berth::gang {
 
 const std::vector<std::string>& default_topology_levels() {
@@ -77,46 +75,6 @@ std::vector<std::int64_t> domain_capacities(const TopologyTree& tree,
     capacities.push_back(sum);
   }
   return capacities;
-}
-
-std::vector<std::pair<std::size_t, std::int64_t>>
-share_out(const TopologyTree& tree, const std::vector<std::int64_t>& capacities, std::size_t domain,
-          std::int64_t members) {
-  BERTH_ASSERT(members <= capacities[domain], "more members than the domain can take");
-  const std::vector<std::size_t>& children = tree.domains()[domain].children;
-  if (children.empty() || members == 0) {
-    return {{domain, members}};
-  }
-  std::map<std::size_t, std::int64_t> shares; // in tree order
-  std::vector<std::size_t> open = children;
-  while (members > 0) {
-    // The one that fits best takes the rest, if there is such a one; else the largest is filled.
-    // What is loose comes last either way.
-    const auto better = [&](std::size_t a, std::size_t b) {
-      const bool holds_a = capacities[a] >= members;
-      const bool holds_b = capacities[b] >= members;
-      if (tree.domains()[a].loose != tree.domains()[b].loose) {
-        return tree.domains()[b].loose;
-      }
-      if (holds_a != holds_b) {
-        return holds_a;
-      }
-      return holds_a ? capacities[a] < capacities[b] : capacities[a] > capacities[b];
-    };
-    const auto next = std::ranges::min_element(open, better);
-    const std::int64_t share = std::min(members, capacities[*next]);
-    shares[*next] = share;
-    members -= share;
-    open.erase(next);
-  }
-  std::vector<std::pair<std::size_t, std::int64_t>> result;
-  for (const auto& [child, share] : shares) {
-    if (share > 0) {
-      const auto inside = share_out(tree, capacities, child, share);
-      result.insert(result.end(), inside.begin(), inside.end());
-    }
-  }
-  return result;
 }
 
 } // namespace berth::gang

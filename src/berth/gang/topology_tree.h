@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "berth/sched/cluster_state.h"
@@ -15,6 +14,9 @@ namespace berth::gang {
 
 /// Label keys from the widest level to the narrowest. A level that no node carries does not count.
 const std::vector<std::string>& default_topology_levels();
+
+/// A tree is never deeper: the default levels and two that a group names.
+inline constexpr std::size_t kMostLevels = 12;
 
 /// Nodes that share the values of all levels down to one.
 struct Domain {
@@ -46,13 +48,5 @@ class TopologyTree {
 /// How many members each domain could take, by index: sums of `by_node`, which is indexed by node.
 std::vector<std::int64_t> domain_capacities(const TopologyTree& tree,
                                             const std::vector<std::int64_t>& by_node);
-
-/// Divides `members` of equal shape over the domains inside `domain` that have no children: as few
-/// domains as possible on every level, and where one has to be broken into, the one that fits best,
-/// so that large free domains stay whole. Precondition: members <= capacity of the domain.
-/// Result: domain and number of members, in tree order.
-std::vector<std::pair<std::size_t, std::int64_t>>
-share_out(const TopologyTree& tree, const std::vector<std::int64_t>& capacities, std::size_t domain,
-          std::int64_t members);
 
 } // namespace berth::gang

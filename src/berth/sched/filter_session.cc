@@ -120,10 +120,13 @@ NodeFailure FilterSession::filter_once(NodeId node) const {
 }
 
 void FilterSession::restrict_to(std::span<const NodeId> nodes) {
-  std::vector<NodeId> candidates(this->candidates().begin(), this->candidates().end());
-  std::ranges::sort(candidates);
   std::vector<NodeId> both;
-  std::ranges::set_intersection(candidates, nodes, std::back_inserter(both));
+  if (narrowed_) {
+    std::ranges::set_intersection(*narrowed_, nodes, std::back_inserter(both));
+  } else {
+    std::ranges::copy_if(nodes, std::back_inserter(both),
+                         [&](NodeId node) { return state_->node(node).node != nullptr; });
+  }
   narrowed_ = std::move(both);
   if (!absent) {
     absent = Status::of(StatusCode::Unresolvable, std::string(kReasonElsewhere));

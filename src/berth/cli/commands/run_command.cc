@@ -289,6 +289,14 @@ std::vector<Flag> run_flags() {
        .group = "CLUSTER",
        .times = Times::Many,
        .offers = Offers::Files},
+      {.name = "--topology",
+       .value = "FILE",
+       .help = "which nodes are near each other, where their labels do not say: a "
+               "berth.dev/v1alpha1 Topology, or switches and blocks as NVIDIA topograph models "
+               "them (docs/concepts.md)",
+       .group = "CLUSTER",
+       .times = Times::Many,
+       .offers = Offers::Files},
       {.name = "--at",
        .value = "FAULT",
        .help = "make something fail: 5m:xid:NODE:GPU:CODE, 9m:repair:NODE:GPU, 1h:node-down:NODE, "

@@ -14,6 +14,7 @@
 #include "berth/cli/run/manifest_files.h"
 #include "berth/cli/run/remarks.h"
 #include "berth/cli/run/scheduler_file.h"
+#include "berth/cli/run/topology_files.h"
 #include "berth/report/text.h"
 
 namespace berth::cli {
@@ -210,6 +211,7 @@ Load load_run(const RunOptions& options) {
   read_scheduler_config(options, load);
   if (load.errors.empty()) {
     settle_cluster(options, load);
+    read_topology_files(options, load);
   }
   if (load.errors.empty() && load.objects.empty() && load.spec.nodes.empty()) {
     load.errors.push_back(

@@ -1,5 +1,5 @@
-// Everything `berth run` reads before anything runs: manifests, cluster files, the scheduler's
-// configuration, and what they add up to.
+// Everything `berth run` reads before anything runs: manifests, cluster and topology files, the
+// scheduler's configuration, and what they add up to.
 #pragma once
 
 #include <memory>

@@ -106,6 +106,38 @@ spec:
   EXPECT_EQ(l.spec.faults[0].node, "a-3");
 }
 
+TEST_F(LoadTest, ATopologyFileGivesLabelsToNodesThatLackThem) {
+  RunOptions options;
+  options.nodes = {{.platform = "t4-pcie-1", .count = 2, .prefix = "", .labels = {}, .taints = {}}};
+  options.topology_files = {write("topology.yaml", R"(kind: Topology
+spec:
+  levels:
+    - label: berth.dev/rack
+      domains: {r1: ["t4-pcie-1-[1-2]", old], r2: [new, "t4-pcie-1-3"]}
+)")};
+  const Load l = load("{apiVersion: v1, kind: Node, metadata: {name: new}}\n---\n"
+                      "{apiVersion: v1, kind: Node, metadata: {name: old, labels: "
+                      "{berth.dev/rack: r9}}}",
+                      options);
+  ASSERT_TRUE(l.errors.empty()) << to_string(l.errors[0]);
+  EXPECT_EQ(l.spec.node_labels.at("t4-pcie-1-2").at("berth.dev/rack"), "r1");
+  ASSERT_EQ(l.spec.nodes.size(), 2U);
+  EXPECT_EQ(l.spec.nodes[0].object.meta().labels.at("berth.dev/rack"), "r2");
+  EXPECT_EQ(l.spec.nodes[1].object.meta().labels.at("berth.dev/rack"), "r9");
+  ASSERT_EQ(l.notes.size(), 1U);
+  EXPECT_EQ(l.notes[0].message,
+            "--topology names 1 node that the cluster does not have: t4-pcie-1-3");
+}
+
+TEST_F(LoadTest, AWrongTopologyFileSaysWhere) {
+  RunOptions options;
+  const std::string path = write("topology.yaml", "kind: Topology\nspec: {levels: [{label: 7}]}\n");
+  options.topology_files = {path};
+  const Load l = load("{apiVersion: v1, kind: Pod, metadata: {name: p}}", options);
+  ASSERT_EQ(l.errors.size(), 1U);
+  EXPECT_EQ(to_string(l.errors[0]).find(path + ":2:24"), 0U) << to_string(l.errors[0]);
+}
+
 TEST_F(LoadTest, TheExampleClusterIsValid) {
   RunOptions options;
   options.files = {std::string(BERTH_SOURCE_DIR) + "/examples"};

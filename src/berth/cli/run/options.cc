@@ -90,6 +90,7 @@ Result<RunOptions> read_run_options(const Values& values) {
   options.depth = values.has("--recursive") ? Depth::Recursive : Depth::Folder;
   options.ns = values.get("--namespace", "default");
   options.cluster_files = values.all("--cluster");
+  options.topology_files = values.all("--topology");
   options.scheduler_config = values.get("--scheduler-config");
   BERTH_TRY(options.nodes,
             read_all<cluster::NodeGroup>(values, "--nodes", &cluster::parse_node_group));

@@ -24,6 +24,7 @@ struct RunOptions {
   Depth depth = Depth::Folder;
   std::string ns = "default"; ///< for objects that name none
   std::vector<std::string> cluster_files;
+  std::vector<std::string> topology_files;
   std::string scheduler_config; ///< file of the scheduler's profiles; "" for Berth's own
   std::vector<cluster::NodeGroup> nodes;
   std::vector<cluster::Fault> faults;
