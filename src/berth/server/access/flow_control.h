@@ -35,8 +35,8 @@ Level level_of(const User& user, const RequestInfo& info);
 /// through, at most 10; all else 1.
 int seats_of(const RequestInfo& info, std::size_t objects);
 
-/// No clock, no callbacks: the caller tells time and runs what it is told to. All steps are
-/// O(log(requests known)).
+/// No clock, no callbacks: the caller tells time and runs what it is told to. A step is O(log) in
+/// the flows and requests that are known; one that leaves its queue costs O(waiting of its flow).
 class FlowControl {
  public:
   struct Limits {

@@ -42,10 +42,11 @@ class TokensTest : public AccessTest {
 TEST_F(TokensTest, AnswersATokenRequest) {
   const auto answer = ask(R"({"spec":{"expirationSeconds":7200}})");
   ASSERT_TRUE(answer.has_value()) << answer.error().message;
-  EXPECT_EQ(answer->at("kind"), "TokenRequest");
-  EXPECT_EQ(answer->at("metadata").at("name"), "bot");
-  EXPECT_EQ(answer->at("spec").at("audiences").at(0), "https://berth");
-  EXPECT_EQ(answer->at("status").at("expirationTimestamp"), to_rfc3339(now + Duration::hours(2)));
+  EXPECT_EQ(answer->at("kind").as_string(), "TokenRequest");
+  EXPECT_EQ(answer->at("metadata").at("name").as_string(), "bot");
+  EXPECT_EQ(answer->at("spec").at("audiences").at(0).as_string(), "https://berth");
+  EXPECT_EQ(std::string(answer->at("status").at("expirationTimestamp").as_string()),
+            to_rfc3339(now + Duration::hours(2)));
 }
 
 TEST_F(TokensTest, ClaimsWhatBoundTokensClaim) {
