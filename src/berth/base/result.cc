@@ -32,6 +32,10 @@ std::string_view to_string(Code code) {
     return "ServiceUnavailable";
   case Code::Internal:
     return "InternalError";
+  case Code::RequestEntityTooLarge:
+    return "RequestEntityTooLarge";
+  case Code::UnsupportedMediaType:
+    return "UnsupportedMediaType";
   }
   return "InternalError";
 }
@@ -62,6 +66,10 @@ int http_status(Code code) {
     return 503;
   case Code::Internal:
     return 500;
+  case Code::RequestEntityTooLarge:
+    return 413;
+  case Code::UnsupportedMediaType:
+    return 415;
   }
   return 500;
 }

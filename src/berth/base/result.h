@@ -26,6 +26,8 @@ enum class Code {
   TooManyRequests,
   Unavailable,
   Internal,
+  RequestEntityTooLarge,
+  UnsupportedMediaType,
 };
 
 /// The StatusReason text, e.g. "AlreadyExists".

@@ -5,7 +5,7 @@
 //   const Catalogue& known = Catalogue::builtin();
 //   for (const Resource& r : known.resources()) ...        // discovery
 //   const Resource* pods = known.resource("", "v1", "pods");
-//   decode_body(bytes, *pods, FieldValidation::Strict);    // decode.h
+//   decode_body(bytes, {pods->gvk(), *pods->type}, FieldValidation::Strict); // body.h
 //   TypePtr eviction = known.type({"policy", "v1", "Eviction"});
 //
 // Resources of CustomResourceDefinitions are made by custom_resource.h; they have the same shape.

@@ -126,7 +126,8 @@ Status status_of(const Error& error) {
                 .reason = std::string(to_string(error.code)),
                 .message = error.message};
   if (error.code == Code::Internal) {
-    status.reason = "InternalError";
+    status.reason.clear(); // Go errors that are no API errors have none
+    return status;
   }
   if (error.code == Code::BadRequest && error.where) {
     status.message = to_string(error);

@@ -43,6 +43,7 @@ class Registry {
 
   Result<api::Object> get(const GroupKind& kind, const api::Key& key) const;
   ObjectList list(const ListOptions& what) const { return store_->list(what); }
+  std::uint64_t revision() const { return store_->revision(); }
   Result<std::unique_ptr<Subscription>> watch(const WatchOptions& options, Sink sink) {
     return store_->watch(options, std::move(sink));
   }

@@ -5,6 +5,7 @@ namespace berth::cli {
 const std::vector<Command>& commands() {
   static const std::vector<Command> kCommands = {
       run_command_table(),           golden_command_table(),        golden_openb_command_table(),
+      golden_api_command_table(),
       hardware_list_command_table(), hardware_show_command_table(), completion_command_table(),
       version_command_table(),       help_command_table()};
   return kCommands;

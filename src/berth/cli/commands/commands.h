@@ -8,6 +8,7 @@ namespace berth::cli {
 Command run_command_table();
 Command golden_command_table();
 Command golden_openb_command_table();
+Command golden_api_command_table();
 Command hardware_list_command_table();
 Command hardware_show_command_table();
 Command completion_command_table();

@@ -1,9 +1,10 @@
-// The commands of a few lines: completion, version, help, golden.
+// The commands of a few lines: completion, version, help, golden, golden-api.
 #include <fmt/format.h>
 
 #include "berth/cli/commands/commands.h"
 #include "berth/cli/completion.h"
 #include "berth/cli/golden.h"
+#include "berth/cli/golden_api.h"
 
 namespace berth::cli {
 namespace {
@@ -23,6 +24,12 @@ int print_version(const Invocation& invocation) {
 
 int replay_golden(const Invocation& invocation) {
   return run_golden(invocation.values.arguments, *invocation.terminal.out.to);
+}
+
+int replay_golden_api(const Invocation& invocation) {
+  const Values& values = invocation.values;
+  return run_golden_api(values.arguments, std::string(values.get("--only")),
+                        *invocation.terminal.out.to);
 }
 
 } // namespace
@@ -87,6 +94,28 @@ Command golden_command_table() {
                          {kFailed, "some decision differs, or a file could not be read"},
                          {kUsage, "the command line is wrong"}},
           .run = &replay_golden};
+}
+
+Command golden_api_command_table() {
+  return {.name = "golden-api",
+          .summary = "replay recorded kube-apiserver conversations and name every difference",
+          .synopsis = {"DIR... [--only TEXT]"},
+          .description = {"Sends the steps of every conversation below the directories to a fresh "
+                          "API server and compares codes, types, warnings and bodies with what a "
+                          "real kube-apiserver answered. The last line counts steps that agree and "
+                          "steps that differ."},
+          .arguments = {{.name = "DIR",
+                         .help = "directory of conversations",
+                         .need = Argument::Need::OneOrMore,
+                         .offers = Offers::Directories}},
+          .flags = {{.name = "--only",
+                     .value = "TEXT",
+                     .help = "only files whose names contain it, e.g. watch"}},
+          .examples = {{"every recorded conversation", "golden-api golden-api/"}},
+          .exit_codes = {{kDone, "no step differs"},
+                         {kFailed, "some step differs, or a file could not be read"},
+                         {kUsage, "the command line is wrong"}},
+          .run = &replay_golden_api};
 }
 
 } // namespace berth::cli

@@ -6,7 +6,7 @@
 #include <boost/json/object.hpp>
 #include <fmt/format.h>
 
-#include "berth/api/selector.h"
+#include "berth/server/field_selector.h"
 #include "berth/store/errors.h"
 
 namespace berth::server {
@@ -57,15 +57,9 @@ RequestInfo named_by_selector(RequestInfo info, const net::HttpHeaders& query) {
   if (!info.is_resource || !info.name.empty() || (info.verb != "list" && info.verb != "watch")) {
     return info;
   }
-  const auto terms = api::parse_selector_text(parameter(query, "fieldSelector"));
-  if (!terms) {
-    return info;
-  }
-  for (const api::Requirement& term : terms->requirements) {
-    if (term.key == "metadata.name" && term.op == api::Operator::In && term.values.size() == 1 &&
-        is_path_segment(term.values.front())) {
-      info.name = term.values.front();
-    }
+  if (auto name = selected_name(parameter(query, "fieldSelector"));
+      name && is_path_segment(*name)) {
+    info.name = *std::move(name);
   }
   return info;
 }

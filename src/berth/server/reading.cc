@@ -1,0 +1,78 @@
+#include "berth/server/reading.h"
+
+#include <utility>
+
+#include "berth/api/json.h"
+#include "berth/server/list_query.h"
+
+namespace berth::server {
+
+Answer<RenderOptions> render_options(const Shared& shared, const Call& call) {
+  RenderOptions options{.wanted = call.wanted, .now = shared.loop->now()};
+  const std::string_view include = parameter(call.query, "includeObject");
+  if (include == "None") {
+    options.row_object = RowObject::None;
+  } else if (include == "Object") {
+    options.row_object = RowObject::Whole;
+  } else if (!include.empty() && include != "Metadata") {
+    return bad_request("unrecognized includeObject value: " + std::string(include));
+  }
+  return options;
+}
+
+net::HttpResponse answer(int status, const Call& call, std::string body) {
+  net::HttpResponse response{
+      .status = status,
+      .headers = {{"Content-Type", std::string(content_type(call.wanted.encoding))},
+                  {"Cache-Control", "no-cache, private"}},
+      .body = std::move(body)};
+  for (const std::string& warning : call.warnings) {
+    response.headers.emplace_back("Warning", "299 - " + api::to_json(api::json::value(warning)));
+  }
+  return response;
+}
+
+Answer<net::HttpResponse> get_object(const Shared& shared, const Call& call,
+                                     const schema::Resource& resource) {
+  const auto options = render_options(shared, call);
+  if (!options) {
+    return tl::unexpected(options.error());
+  }
+  const auto found =
+      shared.registry->get({resource.group, resource.kind}, {call.info.ns, call.info.name});
+  if (!found) {
+    return tl::unexpected(status_of(found.error()));
+  }
+  return answer(200, call, render_object(*found, resource, *options));
+}
+
+Answer<net::HttpResponse> list_objects(const Shared& shared, const Call& call,
+                                       const schema::Resource& resource) {
+  const auto options = render_options(shared, call);
+  if (!options) {
+    return tl::unexpected(options.error());
+  }
+  const auto query = list_query(call.info, resource, call.query);
+  if (!query) {
+    return tl::unexpected(query.error());
+  }
+  if (const auto version = version_number(query->resource_version); !version) {
+    return tl::unexpected(version.error());
+  }
+  const auto limit = static_cast<std::size_t>(query->limit);
+  auto page =
+      query->continue_token.empty()
+          ? Answer<ListPages::Page>(shared.pages->first(shared.registry->list(query->what), limit))
+          : shared.pages->next(query->continue_token, limit);
+  if (!page) {
+    return tl::unexpected(std::move(page).error());
+  }
+  const bool selected = !query->what.labels.empty() || query->what.name || query->what.node ||
+                        !query->what.fields.empty();
+  const ListHead head{.resource_version = page->resource_version,
+                      .continue_token = page->continue_token,
+                      .remaining = selected ? 0 : page->remaining};
+  return answer(200, call, render_list(page->items, head, resource, *options));
+}
+
+} // namespace berth::server

@@ -1,0 +1,36 @@
+#include "berth/server/write_target.h"
+
+#include <memory>
+#include <utility>
+
+namespace berth::server {
+
+patch::Target write_target(const schema::Resource& resource, const std::string& subresource) {
+  const bool has_status = resource.subresource("status") != nullptr;
+  return {.type = resource.type.get(),
+          .group = resource.group,
+          .version = resource.version,
+          .kind = resource.kind,
+          .zero = patch::zero_object(*resource.type, resource.gvk().api_version(), resource.kind),
+          .resets = patch::reset_fields(resource.group, resource.kind, subresource, has_status)};
+}
+
+patch::Writer writer_of(const Shared& shared, const Call& call, const WriteQuery& query) {
+  return {
+      .manager = query.manager, .subresource = call.info.subresource, .now = shared.loop->now()};
+}
+
+store::WriteOptions tracked_write(const Shared& shared, const Call& call,
+                                  const schema::Resource& resource, const WriteQuery& query,
+                                  const api::Object& live) {
+  const auto target =
+      std::make_shared<const patch::Target>(write_target(resource, call.info.subresource));
+  return {.dry_run = query.dry_run,
+          .defaulted = [target, live,
+                        writer = writer_of(shared, call, query)](api::json::value& document) {
+            document = patch::track_update(*target, live ? live.json() : target->zero,
+                                           std::move(document), writer);
+          }};
+}
+
+} // namespace berth::server

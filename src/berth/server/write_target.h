@@ -1,0 +1,22 @@
+// How a kind's writes are owned: what server/ gives the functions of patch/.
+#pragma once
+
+#include "berth/patch/owners.h"
+#include "berth/schema/resource.h"
+#include "berth/server/body.h"
+#include "berth/server/call.h"
+#include "berth/store/registry.h"
+
+namespace berth::server {
+
+/// Of the object of `resource` or of its subresource "status".
+patch::Target write_target(const schema::Resource& resource, const std::string& subresource);
+
+/// Records who wrote what: `live` is null on create.
+store::WriteOptions tracked_write(const Shared& shared, const Call& call,
+                                  const schema::Resource& resource, const WriteQuery& query,
+                                  const api::Object& live);
+
+patch::Writer writer_of(const Shared& shared, const Call& call, const WriteQuery& query);
+
+} // namespace berth::server

@@ -1,0 +1,333 @@
+#include "berth/server/writing.h"
+
+#include <array>
+#include <utility>
+
+#include <boost/json/serialize.hpp>
+#include <fmt/format.h>
+
+#include "berth/api/json.h"
+#include "berth/patch/request.h"
+#include "berth/server/body.h"
+#include "berth/server/list_query.h"
+#include "berth/server/write_target.h"
+
+namespace berth::server {
+namespace {
+
+namespace json = api::json;
+
+store::GroupKind kind_of(const schema::Resource& resource) {
+  return {resource.group, resource.kind};
+}
+
+api::Key key_of(const Call& call, const schema::Resource& resource) {
+  return {resource.namespaced() ? call.info.ns : "", call.info.name};
+}
+
+store::Subresource subresource_of(const Call& call) {
+  return call.info.subresource == "status" ? store::Subresource::Status : store::Subresource::None;
+}
+
+Answer<net::HttpResponse> told(const Shared& shared, const Call& call,
+                               const schema::Resource& resource, int status,
+                               const Result<api::Object>& written) {
+  if (!written) {
+    return tl::unexpected(status_of(written.error()));
+  }
+  const auto options = render_options(shared, call);
+  if (!options) {
+    return tl::unexpected(options.error());
+  }
+  return answer(status, call, render_object(*written, resource, *options));
+}
+
+/// The namespace of the path goes into the object, which may name it too.
+Answer<void> place(const Call& call, const schema::Resource& resource, json::value& document) {
+  json::object& meta = api::object_at(document.as_object(), "metadata");
+  if (!resource.namespaced()) {
+    meta.stable_erase("namespace");
+    return {};
+  }
+  const json::value* given = meta.if_contains("namespace");
+  if (given != nullptr && given->is_string() && !given->get_string().empty() &&
+      std::string_view(given->get_string()) != call.info.ns) {
+    return bad_request("the namespace of the provided object does not match the namespace sent on "
+                       "the request");
+  }
+  meta["namespace"] = call.info.ns;
+  return {};
+}
+
+Answer<void> check_name(const Call& call, const json::value& document) {
+  const std::string_view name = api::string_at(document, "metadata.name");
+  if (name.empty()) {
+    return bad_request(fmt::format("the name of the object ({} based on URL) was undeterminable: "
+                                   "name must be provided",
+                                   call.info.name));
+  }
+  if (name != call.info.name) {
+    return bad_request(
+        fmt::format("the name of the object ({}) does not match the name on the URL ({})", name,
+                    call.info.name));
+  }
+  return {};
+}
+
+Answer<api::Object> object_of(json::value document) {
+  auto object = api::Object::from_json(std::move(document));
+  if (!object) {
+    return tl::unexpected(status_of(object.error()));
+  }
+  return *std::move(object);
+}
+
+/// Kinds that PUT makes when they are absent. Source: each strategy's AllowCreateOnUpdate.
+bool created_by_update(const schema::Resource& resource) {
+  static constexpr std::array<std::string_view, 8> kKinds = {
+      "Lease",      "Event", "Endpoints",   "EndpointSlice",
+      "LimitRange", "Role",  "RoleBinding", "ClusterRole"};
+  return !resource.custom && std::ranges::find(kKinds, resource.kind) != kKinds.end();
+}
+
+/// Kinds whose DELETE answers with the object as it was; others answer with a Status. Source: each
+/// storage's ReturnDeletedObject.
+bool returned_when_deleted(const schema::Resource& resource) {
+  static constexpr std::array<std::string_view, 10> kKinds = {
+      "Pod",          "PersistentVolumeClaim", "PersistentVolume",
+      "PodTemplate",  "ResourceQuota",         "ServiceAccount",
+      "DeviceClass",  "ResourceClaim",         "ResourceClaimTemplate",
+      "ResourceSlice"};
+  return !resource.custom && std::ranges::find(kKinds, resource.kind) != kKinds.end();
+}
+
+std::string_view options_kind(const Call& call) {
+  return call.info.verb == "create"   ? "CreateOptions"
+         : call.info.verb == "update" ? "UpdateOptions"
+                                      : "PatchOptions";
+}
+
+struct PatchCall {
+  const schema::Resource& resource;
+  WriteQuery query;
+  patch::PatchKind kind;
+};
+
+/// What a patch makes of the object, before it is decoded again.
+Result<json::value> patched(const Shared& shared, const Call& call, const PatchCall& how,
+                            const std::optional<api::Object>& live) {
+  if (how.kind != patch::PatchKind::Apply) {
+    return patch::patched(how.kind, live->json(), call.request->body, *how.resource.type);
+  }
+  BERTH_TRY(json::value applied, patch::applied_object(call.request->body));
+  if (!applied.is_object()) {
+    return fail(Code::BadRequest, "the body of an apply must be an object");
+  }
+  const patch::Target target = write_target(how.resource, call.info.subresource);
+  return patch::apply(target, live ? live->json() : target.zero, applied,
+                      writer_of(shared, call, how.query),
+                      how.query.force ? patch::Conflicts::Forced : patch::Conflicts::Refused);
+}
+
+/// An apply of an object that is not there yet.
+Answer<net::HttpResponse> create_by_apply(const Shared& shared, Call& call, const PatchCall& how,
+                                          json::value document) {
+  if (auto placed = place(call, how.resource, document); !placed) {
+    return tl::unexpected(std::move(placed).error());
+  }
+  api::object_at(document.as_object(), "metadata")["name"] = call.info.name;
+  auto checked =
+      checked_object(call, how.resource.gvk(), *how.resource.type, json::serialize(document));
+  if (!checked) {
+    return tl::unexpected(std::move(checked).error());
+  }
+  const auto object = object_of(*std::move(checked));
+  if (!object) {
+    return tl::unexpected(object.error());
+  }
+  return told(shared, call, how.resource, 201,
+              shared.registry->create(*object, shared.loop->now(), {.dry_run = how.query.dry_run}));
+}
+
+} // namespace
+
+Answer<net::HttpResponse> create_object(const Shared& shared, Call& call,
+                                        const schema::Resource& resource) {
+  const auto query = write_query(call, "CreateOptions");
+  if (!query) {
+    return tl::unexpected(query.error());
+  }
+  auto document = read_object(call, resource.gvk(), *resource.type);
+  if (!document) {
+    return tl::unexpected(std::move(document).error());
+  }
+  if (auto placed = place(call, resource, *document); !placed) {
+    return tl::unexpected(std::move(placed).error());
+  }
+  const auto object = object_of(*std::move(document));
+  if (!object) {
+    return tl::unexpected(object.error());
+  }
+  return told(shared, call, resource, 201,
+              shared.registry->create(*object, shared.loop->now(),
+                                      tracked_write(shared, call, resource, *query, {})));
+}
+
+Answer<net::HttpResponse> update_object(const Shared& shared, Call& call,
+                                        const schema::Resource& resource) {
+  const auto query = write_query(call, "UpdateOptions");
+  if (!query) {
+    return tl::unexpected(query.error());
+  }
+  auto document = read_object(call, resource.gvk(), *resource.type);
+  if (!document) {
+    return tl::unexpected(std::move(document).error());
+  }
+  if (auto placed = place(call, resource, *document); !placed) {
+    return tl::unexpected(std::move(placed).error());
+  }
+  if (auto named = check_name(call, *document); !named) {
+    return tl::unexpected(std::move(named).error());
+  }
+  const auto object = object_of(*std::move(document));
+  if (!object) {
+    return tl::unexpected(object.error());
+  }
+  const auto live = shared.registry->get(kind_of(resource), key_of(call, resource));
+  if (!live && live.error().code == Code::NotFound && created_by_update(resource) &&
+      call.info.subresource.empty()) {
+    return told(shared, call, resource, 201,
+                shared.registry->create(*object, shared.loop->now(),
+                                        tracked_write(shared, call, resource, *query, {})));
+  }
+  if (!live) {
+    return tl::unexpected(status_of(live.error()));
+  }
+  return told(shared, call, resource, 200,
+              shared.registry->update(*object, subresource_of(call), shared.loop->now(),
+                                      tracked_write(shared, call, resource, *query, *live)));
+}
+
+Answer<net::HttpResponse> patch_object(const Shared& shared, Call& call,
+                                       const schema::Resource& resource) {
+  const auto kind =
+      patch::patch_kind(net::header_of(call.request->headers, "Content-Type"),
+                        resource.custom ? patch::KindOf::CustomResource : patch::KindOf::BuiltIn);
+  if (!kind) {
+    return tl::unexpected(status_of(kind.error()));
+  }
+  const auto query = write_query(call, options_kind(call));
+  if (!query) {
+    return tl::unexpected(query.error());
+  }
+  patch::PatchOptions options{.field_manager = query->field_manager, .force = {}};
+  if (!parameter(call.query, "force").empty()) {
+    options.force = query->force;
+  }
+  if (const auto checked = patch::check_options(options, *kind); !checked) {
+    return tl::unexpected(status_of(checked.error()));
+  }
+  const PatchCall how{.resource = resource, .query = *query, .kind = *kind};
+  const auto found = shared.registry->get(kind_of(resource), key_of(call, resource));
+  const bool creates = !found && found.error().code == Code::NotFound &&
+                       *kind == patch::PatchKind::Apply && call.info.subresource.empty();
+  if (!found && !creates) {
+    return tl::unexpected(status_of(found.error()));
+  }
+  const std::optional<api::Object> live = found ? std::optional(*found) : std::nullopt;
+  auto document = patched(shared, call, how, live);
+  if (!document) {
+    return tl::unexpected(status_of(document.error()));
+  }
+  if (creates) {
+    return create_by_apply(shared, call, how, *std::move(document));
+  }
+  if (*document == live->json()) {
+    return told(shared, call, resource, 200, *live);
+  }
+  if (auto named = check_name(call, *document); !named) {
+    return tl::unexpected(std::move(named).error());
+  }
+  auto checked = checked_object(call, resource.gvk(), *resource.type, json::serialize(*document));
+  if (!checked) {
+    return tl::unexpected(std::move(checked).error());
+  }
+  const auto object = object_of(*std::move(checked));
+  if (!object) {
+    return tl::unexpected(object.error());
+  }
+  store::WriteOptions write = tracked_write(shared, call, resource, *query, *live);
+  if (*kind == patch::PatchKind::Apply) { // apply() has seen to the managers
+    write.defaulted = [managed = *api::find(object->json(), "metadata")](json::value& next) {
+      json::object& meta = api::object_at(next.as_object(), "metadata");
+      if (const json::value* fields = managed.as_object().if_contains("managedFields")) {
+        meta["managedFields"] = *fields;
+      } else {
+        meta.stable_erase("managedFields");
+      }
+    };
+  }
+  return told(shared, call, resource, 200,
+              shared.registry->update(*object, subresource_of(call), shared.loop->now(), write));
+}
+
+Answer<net::HttpResponse> delete_object(const Shared& shared, const Call& call,
+                                        const schema::Resource& resource) {
+  const auto query = delete_query(call);
+  if (!query) {
+    return tl::unexpected(query.error());
+  }
+  const auto before = shared.registry->get(kind_of(resource), key_of(call, resource));
+  if (!before) {
+    return tl::unexpected(status_of(before.error()));
+  }
+  const auto left =
+      shared.registry->remove(kind_of(resource), key_of(call, resource), query->options,
+                              shared.loop->now(), {.dry_run = query->dry_run});
+  if (!left) {
+    return tl::unexpected(status_of(left.error()));
+  }
+  const bool gone =
+      query->dry_run || !shared.registry->get(kind_of(resource), key_of(call, resource));
+  if (!gone || returned_when_deleted(resource)) {
+    return told(shared, call, resource, 200, *left);
+  }
+  json::object details{{"name", before->meta().name}};
+  if (!resource.group.empty()) {
+    details["group"] = resource.group;
+  }
+  details["kind"] = resource.plural;
+  details["uid"] = before->meta().uid;
+  return answer(200, call, encode(success_document(std::move(details)), call.wanted.encoding));
+}
+
+Answer<net::HttpResponse> delete_objects(const Shared& shared, const Call& call,
+                                         const schema::Resource& resource) {
+  const auto query = delete_query(call);
+  if (!query) {
+    return tl::unexpected(query.error());
+  }
+  const auto selected = list_query(call.info, resource, call.query);
+  if (!selected) {
+    return tl::unexpected(selected.error());
+  }
+  const store::ObjectList found = shared.registry->list(selected->what);
+  std::vector<api::Object> left;
+  for (const api::Object& object : found.items) {
+    const auto removed = shared.registry->remove(kind_of(resource), object.key(), query->options,
+                                                 shared.loop->now(), {.dry_run = query->dry_run});
+    if (removed) {
+      left.push_back(*removed);
+    } else if (removed.error().code != Code::NotFound) {
+      return tl::unexpected(status_of(removed.error()));
+    }
+  }
+  const auto options = render_options(shared, call);
+  if (!options) {
+    return tl::unexpected(options.error());
+  }
+  const ListHead head{.resource_version = shared.registry->revision(), .continue_token = {}};
+  return answer(200, call, render_list(left, head, resource, *options));
+}
+
+} // namespace berth::server
