@@ -145,4 +145,18 @@ Answer<void> select_fields(const schema::Resource& resource, std::string_view se
   return {};
 }
 
+std::optional<std::string> selected_name(std::string_view selector) {
+  std::optional<std::string> name;
+  for (const std::string_view text : terms_of(selector)) {
+    auto term = parse_term(text);
+    if (!term) {
+      return std::nullopt;
+    }
+    if (!name && term->equal && term->label == "metadata.name") {
+      name = std::move(term->value);
+    }
+  }
+  return name;
+}
+
 } // namespace berth::server

@@ -1,6 +1,7 @@
 // Who asks. Source: apiserver authentication/user.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,10 @@ struct User {
   std::string name;
   std::string uid;
   std::vector<std::string> groups;
+  /// What else the authenticator knows, e.g. the pod that a token is bound to.
+  std::map<std::string, std::vector<std::string>> extra;
+
+  bool operator==(const User&) const = default;
 };
 
 } // namespace berth::server
