@@ -13,6 +13,7 @@
 
 #include "berth/api/json.h"
 #include "berth/base/virtual_loop.h"
+#include "berth/server/access/rbac_admission.h"
 #include "berth/server/api_server.h"
 #include "berth/store/memory_store.h"
 
@@ -135,6 +136,11 @@ class Talk {
  public:
   Talk() {
     (void)store::bootstrap(registry_, loop_.now());
+    server::ApiServerOptions options;
+    options.access.tokens.add("admin", {.name = "admin", .uid = "1", .groups = {"system:masters"}});
+    options.access.tokens.add("user", {.name = "user", .uid = "2", .groups = {}});
+    server_ = *server::ApiServer::open(loop_, registry_, std::move(options));
+    loop_.run_until(loop_.now());
     net::HttpRequest space{.method = "POST",
                            .target = "/api/v1/namespaces",
                            .headers = {{"Content-Type", "application/json"}}};
@@ -171,7 +177,7 @@ class Talk {
     }
     Answered answered;
     net::HttpResponse response;
-    server_.handle(request, [&](net::HttpResponse given) { response = std::move(given); });
+    server_->handle(request, [&](net::HttpResponse given) { response = std::move(given); });
     answered.status = response.status;
     answered.type = net::header_of(response.headers, "Content-Type");
     for (const auto& [name, value] : response.headers) {
@@ -211,8 +217,8 @@ class Talk {
   store::Registry registry_{store_,
                             Rng(1),
                             {.namespaces = store::Registry::Namespaces::MustExist,
-                             .admission = store::server_admission()}};
-  server::ApiServer server_{loop_, registry_, {}};
+                             .admission = server::with_rbac(store::server_admission())}};
+  std::unique_ptr<server::ApiServer> server_;
 };
 
 std::vector<std::string> differences_of(const json::value& step, const Answered& got) {

@@ -274,9 +274,12 @@ void add_subresources(Resource& out, const json::value& version) {
   if (api::find_path(version, "subresources.status") != nullptr) {
     out.subresources.push_back({.name = "status", .kind = out.gvk(), .verbs = verbs});
   }
-  if (api::find_path(version, "subresources.scale") != nullptr) {
+  if (const json::value* scale = api::find_path(version, "subresources.scale")) {
     out.subresources.push_back(
         {.name = "scale", .kind = {"autoscaling", "v1", "Scale"}, .verbs = verbs});
+    out.scale = {.spec_replicas = text(*scale, "specReplicasPath"),
+                 .status_replicas = text(*scale, "statusReplicasPath"),
+                 .label_selector = text(*scale, "labelSelectorPath")};
   }
 }
 

@@ -28,6 +28,13 @@ struct PrinterColumn {
   std::string json_path;   ///< ".spec.replicas"
 };
 
+/// Where a custom resource keeps what its scale subresource shows: ".spec.replicas"; "" for none.
+struct ScalePaths {
+  std::string spec_replicas;
+  std::string status_replicas;
+  std::string label_selector;
+};
+
 struct Resource {
   std::string group; ///< "" for core
   std::string version;
@@ -44,6 +51,7 @@ struct Resource {
   bool custom = false; ///< defined by a CustomResourceDefinition
   /// Of custom ones: the openAPIV3Schema as it was written, for OpenAPI.
   std::shared_ptr<const boost::json::value> schema;
+  ScalePaths scale;                   ///< of a custom resource with that subresource
   std::vector<PrinterColumn> columns; ///< of a custom resource's tables; empty: Name and Age
 
   api::GroupVersionKind gvk() const { return {group, version, kind}; }

@@ -1,22 +1,33 @@
 #include "berth/server/api_server.h"
 
+#include <algorithm>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "berth/api/json.h"
+#include "berth/patch/owners.h"
 #include "berth/schema/catalogue.h"
+#include "berth/server/access/bootstrap_policy.h"
+#include "berth/server/access/cluster_role_aggregation.h"
+#include "berth/server/access/flow_control.h"
+#include "berth/server/body.h"
 #include "berth/server/call.h"
 #include "berth/server/compress.h"
 #include "berth/server/definitions.h"
 #include "berth/server/discovery.h"
+#include "berth/server/openapi_pages.h"
 #include "berth/server/pod_actions.h"
 #include "berth/server/reading.h"
 #include "berth/server/scale.h"
+#include "berth/server/write_target.h"
 #include "berth/server/writing.h"
 
 namespace berth::server {
 namespace {
+
+constexpr std::uint64_t kAuditSeed = 1;
 
 net::HttpResponse not_a_page() {
   return net::text_response(404, "404 page not found");
@@ -57,20 +68,149 @@ Answer<net::HttpResponse> by_verb(const Shared& shared, Call& call,
   return tl::unexpected(method_not_allowed());
 }
 
+/// One request from its arrival to its answer.
+struct Turn {
+  net::HttpRequest request;
+  net::HttpRespond respond;
+  TimePoint received;
+  Call call;
+  Access::Passage passage;
+  FlowControl::Id id = 0;
+};
+
 bool contains(const std::vector<std::string>& all, std::string_view one) {
   return std::ranges::find(all, one) != all.end();
 }
 
 } // namespace
 
-struct ApiServer::State {
-  State(Loop& loop, store::Registry& registry, ApiServerOptions given)
-      : options(std::move(given)),
-        resources(schema::Catalogue::builtin()), shared{.loop = &loop,
-                                                        .registry = &registry,
-                                                        .resources = &resources,
-                                                        .pages = &pages},
-        definitions(loop, registry, resources) {}
+struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
+  State(Loop& loop, store::Registry& registry, ApiServerOptions given,
+        std::unique_ptr<Access> opened)
+      : options(std::move(given)), resources(schema::Catalogue::builtin()),
+        access(std::move(opened)), shared{.loop = &loop,
+                                          .registry = &registry,
+                                          .resources = &resources,
+                                          .pages = &pages,
+                                          .rbac = &access->rbac(),
+                                          .gpu_columns = options.gpu_columns},
+        definitions(loop, registry, resources), flow(flow_limits()),
+        audit(
+            options.audit ? options.audit : [](std::string_view) {}, Rng(kAuditSeed)) {}
+
+  /// Reads are decided one at a time: between two of them the sockets are looked at, and what is
+  /// more urgent goes first.
+  static FlowControl::Options flow_limits() {
+    FlowControl::Options limits;
+    limits.reading = {.seats = 1, .waiting = 10'000, .waiting_of_flow = 5'000};
+    return limits;
+  }
+
+  // ---- the way of a request: who asks, its turn, the answer
+  void take(const net::HttpRequest& request, const net::HttpRespond& respond) {
+    auto turn = std::make_shared<Turn>();
+    turn->request = request;
+    turn->respond = respond;
+    turn->received = shared.loop->now();
+    turn->call.request = &turn->request;
+    turn->call.query = request.parameters();
+    turn->call.info = request_info(request, turn->call.query);
+    turn->passage = access->admit(request, turn->call.info, turn->call.query, turn->received);
+    if (turn->passage.refusal) {
+      send(*turn, to_response(*turn->passage.refusal));
+      return;
+    }
+    turn->call.user = turn->passage.effective();
+    const FlowControl::Ticket ticket = flow.offer(
+        {.level = level_of(turn->passage.user, turn->call.info), .flow = turn->passage.user.name},
+        turn->received);
+    turn->id = ticket.id;
+    if (ticket.verdict == FlowControl::Verdict::Refuse) {
+      send(*turn, to_response(too_many_requests()));
+    } else if (ticket.verdict == FlowControl::Verdict::Wait) {
+      waiting.emplace(ticket.id, std::move(turn));
+      await_expiry();
+    } else {
+      run(turn);
+    }
+  }
+
+  void run(const std::shared_ptr<Turn>& turn) {
+    Call& call = turn->call;
+    auto answered = answer_to(call);
+    net::HttpResponse response =
+        answered ? *std::move(answered) : to_response(std::move(answered).error());
+    shared.loop->post([weak = weak_from_this(), id = turn->id] {
+      if (const auto self = weak.lock()) {
+        self->finished(id);
+      }
+    });
+    compress(turn->request, response);
+    if (response.stream || call.info.verb == "get" || call.info.verb == "list" ||
+        !call.info.is_resource) {
+      send(*turn, std::move(response));
+      return;
+    }
+    // What is answered is kept.
+    shared.registry->when_durable(
+        [self = weak_from_this(), turn, response = std::move(response)](const Result<void>& kept) {
+          if (const auto state = self.lock()) {
+            state->send(*turn, kept ? response : to_response(internal_error(kept.error().message)));
+          }
+        });
+  }
+
+  void finished(FlowControl::Id id) {
+    for (const FlowControl::Id next : flow.finished(id)) {
+      run_waiting(next);
+    }
+  }
+
+  void run_waiting(FlowControl::Id id) {
+    if (const auto at = waiting.find(id); at != waiting.end()) {
+      const auto turn = std::move(at->second);
+      waiting.erase(at);
+      run(turn);
+    }
+  }
+
+  void await_expiry() {
+    const auto next = flow.next_expiry();
+    if (!next) {
+      expiry.cancel();
+      return;
+    }
+    expiry.set(*next - shared.loop->now(), [this] {
+      const FlowControl::Expired expired = flow.expire(shared.loop->now());
+      for (const FlowControl::Id id : expired.refused) {
+        if (const auto at = waiting.find(id); at != waiting.end()) {
+          send(*at->second, to_response(too_many_requests()));
+          waiting.erase(at);
+        }
+      }
+      for (const FlowControl::Id id : expired.running) {
+        run_waiting(id);
+      }
+      await_expiry();
+    });
+  }
+
+  void send(const Turn& turn, net::HttpResponse response) {
+    if (options.audit) {
+      audit.write({.request = turn.request,
+                   .info = turn.call.info,
+                   .source = {},
+                   .user = turn.passage.user,
+                   .acting_as = turn.passage.acting_as,
+                   .decision = turn.passage.decision,
+                   .code = response.status,
+                   .reason = {},
+                   .message = {},
+                   .received = turn.received,
+                   .sent = shared.loop->now()});
+    }
+    turn.respond(std::move(response));
+  }
 
   Answer<net::HttpResponse> answer_to(Call& call) {
     if (!call.info.is_resource) {
@@ -89,10 +229,38 @@ struct ApiServer::State {
       return tl::unexpected(std::move(wanted).error());
     }
     call.wanted = *wanted;
+    if (Access::answers(call.info)) {
+      return review(call, *resource);
+    }
     if (resource->plural == "namespaces" && resource->group.empty()) {
       call.info.ns.clear();
     }
     return call.info.subresource.empty() ? whole(call, *resource) : part(call, *resource);
+  }
+
+  /// A question about rights or tokens: what is created is the answer, and is not kept.
+  Answer<net::HttpResponse> review(Call& call, const schema::Resource& resource) {
+    const schema::Subresource* sub = resource.subresource(call.info.subresource);
+    const api::GroupVersionKind gvk = sub == nullptr ? resource.gvk() : sub->kind;
+    const auto type = sub == nullptr ? resource.type : schema::Catalogue::builtin().type(gvk);
+    auto body = read_object(call, gvk, *type);
+    if (!body) {
+      return tl::unexpected(std::move(body).error());
+    }
+    if (gvk.group == "authorization.k8s.io") {
+      const auto query = write_query(call, "CreateOptions");
+      if (!query) {
+        return tl::unexpected(query.error());
+      }
+      const patch::Target target = write_target(resource, "");
+      *body = patch::track_update(target, target.zero, *std::move(body),
+                                  writer_of(shared, call, *query));
+    }
+    const auto reviewed = access->answer(call.info, call.user, *body, shared.loop->now());
+    if (!reviewed) {
+      return tl::unexpected(reviewed.error());
+    }
+    return answer(201, call, encode(*reviewed, call.wanted.encoding));
   }
 
   Answer<net::HttpResponse> whole(Call& call, const schema::Resource& resource) {
@@ -151,6 +319,9 @@ struct ApiServer::State {
     if (path == "/version") {
       return document(version_document(schema::Catalogue::builtin().version()));
     }
+    if (path.starts_with("/openapi/")) {
+      return openapi.page(path).value_or(not_a_page());
+    }
     return discovery(call, path);
   }
 
@@ -188,32 +359,35 @@ struct ApiServer::State {
 
   ApiServerOptions options;
   Resources resources;
+  OpenApiPages openapi{resources};
   ListPages pages;
+  std::unique_ptr<Access> access;
   Shared shared;
   Definitions definitions;
+  std::unique_ptr<ClusterRoleAggregation> aggregation;
+  FlowControl flow;
+  AuditLog audit;
+  std::map<FlowControl::Id, std::shared_ptr<Turn>> waiting;
+  Timer expiry{*shared.loop};
 };
 
-ApiServer::ApiServer(Loop& loop, store::Registry& registry, ApiServerOptions options)
-    : state_(std::make_unique<State>(loop, registry, std::move(options))) {}
+Result<std::unique_ptr<ApiServer>> ApiServer::open(Loop& loop, store::Registry& registry,
+                                                   ApiServerOptions options) {
+  if (!options.account_key) {
+    BERTH_TRY(options.account_key, TokenKey::generate());
+  }
+  const auto seed = static_cast<std::uint64_t>(loop.now().unix_nanos());
+  BERTH_TRY(auto access, Access::open(registry, *options.account_key, options.access, Rng(seed)));
+  auto state = std::make_shared<State>(loop, registry, std::move(options), std::move(access));
+  BERTH_TRY(state->aggregation, ClusterRoleAggregation::open(loop, registry));
+  BERTH_CHECK(ensure_bootstrap_policy(registry, loop.now()));
+  return std::unique_ptr<ApiServer>(new ApiServer(std::move(state)));
+}
+
 ApiServer::~ApiServer() = default;
 
 void ApiServer::handle(const net::HttpRequest& request, const net::HttpRespond& respond) {
-  Call call{.request = &request, .query = request.parameters()};
-  call.info = request_info(request, call.query);
-  auto answered = state_->answer_to(call);
-  net::HttpResponse response =
-      answered ? *std::move(answered) : to_response(std::move(answered).error());
-  compress(request, response);
-  if (response.stream || call.info.verb == "get" || call.info.verb == "list" ||
-      !call.info.is_resource) {
-    respond(std::move(response));
-    return;
-  }
-  // What is answered is kept.
-  state_->shared.registry->when_durable(
-      [respond, response = std::move(response)](const Result<void>& kept) {
-        respond(kept ? response : to_response(internal_error(kept.error().message)));
-      });
+  state_->take(request, respond);
 }
 
 } // namespace berth::server

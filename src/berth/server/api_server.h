@@ -2,23 +2,37 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "berth/base/loop.h"
 #include "berth/net/http_server.h"
+#include "berth/server/access/access.h"
+#include "berth/server/access/audit.h"
+#include "berth/server/table.h"
 #include "berth/store/registry.h"
 
 namespace berth::server {
 
 struct ApiServerOptions {
   std::string address = "127.0.0.1:6443"; ///< told in discovery
+  AccessOptions access = {};
+  std::optional<TokenKey> account_key =
+      {};                    ///< signs service accounts' tokens; none: one for this process
+  AuditLog::Sink audit = {}; ///< none: nothing is audited
+  GpuColumns gpu_columns = GpuColumns::Hidden;
 };
 
-/// Runs on the loop's thread. The registry must outlive the server; streams that it has begun end
+/// Runs on the loop's thread. Requests are decided one after the other, heartbeats before writes
+/// and these before reads, so that a flood of lists starves nobody. Streams that it has begun end
 /// when it is destroyed.
 class ApiServer {
  public:
-  ApiServer(Loop& loop, store::Registry& registry, ApiServerOptions options);
+  /// The registry, which must outlive the server, has been bootstrapped and admits by with_rbac().
+  /// Writes the roles that every cluster has. Errors: OpenSSL, or a store that cannot be written.
+  static Result<std::unique_ptr<ApiServer>> open(Loop& loop, store::Registry& registry,
+                                                 ApiServerOptions options);
   ~ApiServer();
   ApiServer(const ApiServer&) = delete;
   ApiServer& operator=(const ApiServer&) = delete;
@@ -27,7 +41,8 @@ class ApiServer {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  explicit ApiServer(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  std::shared_ptr<State> state_;
 };
 
 } // namespace berth::server

@@ -6,10 +6,12 @@
 
 #include "berth/base/loop.h"
 #include "berth/net/http.h"
+#include "berth/server/access/rbac.h"
 #include "berth/server/list_pages.h"
 #include "berth/server/media.h"
 #include "berth/server/request_info.h"
 #include "berth/server/resources.h"
+#include "berth/server/table.h"
 #include "berth/server/user.h"
 #include "berth/store/registry.h"
 
@@ -21,6 +23,8 @@ struct Shared {
   store::Registry* registry;
   Resources* resources;
   ListPages* pages;
+  const Rbac* rbac;
+  GpuColumns gpu_columns;
 };
 
 struct Call {

@@ -51,6 +51,12 @@ store::GroupKind defined_kind(const api::Object& definition) {
           std::string(api::string_at(definition.json(), "spec.names.kind"))};
 }
 
+/// What a status says before anything is known.
+void begin_status(json::object& status) {
+  status.emplace("conditions", nullptr);
+  status.emplace("acceptedNames", json::object{{"plural", ""}, {"kind", ""}});
+}
+
 } // namespace
 
 struct Definitions::State : std::enable_shared_from_this<Definitions::State> {
@@ -166,6 +172,7 @@ Result<void> judge_by_schema(const schema::Resource& resource, json::value& docu
   schema::FieldErrors wrong;
   if (is_definition(resource)) {
     schema::default_definition(document.as_object());
+    begin_status(api::object_at(document.as_object(), "status"));
     wrong = schema::check_definition(document);
   } else if (resource.custom) {
     schema::apply_defaults(document, *resource.type);

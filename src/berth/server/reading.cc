@@ -8,7 +8,8 @@
 namespace berth::server {
 
 Answer<RenderOptions> render_options(const Shared& shared, const Call& call) {
-  RenderOptions options{.wanted = call.wanted, .now = shared.loop->now()};
+  RenderOptions options{
+      .wanted = call.wanted, .now = shared.loop->now(), .gpu_columns = shared.gpu_columns};
   const std::string_view include = parameter(call.query, "includeObject");
   if (include == "None") {
     options.row_object = RowObject::None;

@@ -52,7 +52,7 @@ json::value row_object(const api::Object& object, const schema::Resource& resour
 json::object table_of(std::span<const api::Object> items, json::object meta,
                       const schema::Resource& resource, const RenderOptions& options,
                       bool columns) {
-  const TableShape shape = table_shape(resource);
+  const TableShape shape = table_shape(resource, options.gpu_columns);
   json::object table{{"kind", "Table"},
                      {"apiVersion", "meta.k8s.io/" + options.wanted.meta_version},
                      {"metadata", std::move(meta)}};

@@ -11,6 +11,7 @@
 #include "berth/base/time.h"
 #include "berth/schema/resource.h"
 #include "berth/server/media.h"
+#include "berth/server/table.h"
 
 namespace berth::server {
 
@@ -28,6 +29,7 @@ struct RenderOptions {
   Wanted wanted;
   RowObject row_object = RowObject::Metadata;
   TimePoint now; ///< ages in tables are counted to here
+  GpuColumns gpu_columns = GpuColumns::Hidden;
 };
 
 /// The object in the resource's version, as JSON bytes.

@@ -12,6 +12,7 @@ Resources::Resources(const schema::Catalogue& builtin) : builtin_(&builtin) {
 }
 
 void Resources::index() {
+  ++changes_;
   by_path_.clear();
   for (const schema::Resource* resource : all()) {
     by_path_.emplace(fmt::format("{}/{}/{}", resource->group, resource->version, resource->plural),

@@ -2,6 +2,7 @@
 // CustomResourceDefinitions add.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -24,12 +25,16 @@ class Resources {
   /// In discovery's order: built-in groups first, then others by name; versions as preferred.
   std::vector<const schema::Resource*> all() const;
 
+  /// Grows whenever what is served changes; at least 1.
+  std::uint64_t changes() const { return changes_; }
+
   /// Serves these instead of what `definition` (a CustomResourceDefinition's name) brought before.
   void define(const std::string& definition, std::vector<schema::Resource> resources);
 
  private:
   void index();
 
+  std::uint64_t changes_ = 0;
   const schema::Catalogue* builtin_;
   std::map<std::string, std::vector<schema::Resource>> custom_;         ///< by definition
   std::map<std::string, const schema::Resource*, std::less<>> by_path_; ///< "group/version/plural"

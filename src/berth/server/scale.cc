@@ -26,8 +26,13 @@ struct ScalePaths {
   std::string selector;
 };
 
-ScalePaths paths_of(const schema::Resource&) {
-  return {};
+ScalePaths paths_of(const schema::Resource& resource) {
+  if (!resource.custom) {
+    return {};
+  }
+  return {.spec = resource.scale.spec_replicas,
+          .status = resource.scale.status_replicas,
+          .selector = resource.scale.label_selector};
 }
 
 const json::value* at(const json::value& document, std::string_view path) {

@@ -3,9 +3,25 @@
 #include <memory>
 #include <utility>
 
+#include "berth/server/access/escalation.h"
 #include "berth/server/definitions.h"
 
 namespace berth::server {
+
+Result<void> judge_grant(const Granting& by, const api::Object& before,
+                         const api::json::value& document) {
+  if (by.info.group != "rbac.authorization.k8s.io") {
+    return {};
+  }
+  BERTH_TRY(const api::Object object, api::Object::from_json(document));
+  const auto judged = check_escalation(
+      by.rbac,
+      {.user = by.user, .info = by.info, .object = object, .before = before ? &before : nullptr});
+  if (!judged) {
+    return fail(Code::Forbidden, judged.error().message);
+  }
+  return {};
+}
 
 patch::Target write_target(const schema::Resource& resource, const std::string& subresource) {
   const bool has_status = resource.subresource("status") != nullptr;
@@ -28,9 +44,11 @@ store::WriteOptions tracked_write(const Shared& shared, const Call& call,
   const auto target =
       std::make_shared<const patch::Target>(write_target(resource, call.info.subresource));
   return {.dry_run = query.dry_run,
-          .defaulted = [target, live, resource, writer = writer_of(shared, call, query)](
+          .defaulted = [target, live, resource, rbac = shared.rbac, user = call.user,
+                        info = call.info, writer = writer_of(shared, call, query)](
                            api::json::value& document) -> Result<void> {
             BERTH_CHECK(judge_by_schema(resource, document));
+            BERTH_CHECK(judge_grant({.rbac = *rbac, .user = user, .info = info}, live, document));
             document = patch::track_update(*target, live ? live.json() : target->zero,
                                            std::move(document), writer);
             return {};

@@ -12,7 +12,18 @@ namespace berth::server {
 /// Of the object of `resource` or of its subresource "status".
 patch::Target write_target(const schema::Resource& resource, const std::string& subresource);
 
-/// Records who wrote what: `live` is null on create.
+/// Who writes an object that may grant rights.
+struct Granting {
+  const Rbac& rbac;
+  const User& user;
+  const RequestInfo& info;
+};
+/// Forbidden: a role or binding grants more than its writer holds. Other kinds pass. `before` is
+/// empty on create.
+Result<void> judge_grant(const Granting& by, const api::Object& before,
+                         const api::json::value& document);
+
+/// Judges custom resources and grants, and records who wrote what: `live` is null on create.
 store::WriteOptions tracked_write(const Shared& shared, const Call& call,
                                   const schema::Resource& resource, const WriteQuery& query,
                                   const api::Object& live);

@@ -167,11 +167,14 @@ Answer<net::HttpResponse> create_by_apply(const Shared& shared, Call& call, cons
     return tl::unexpected(object.error());
   }
   return told(shared, call, how.resource, 201,
-              shared.registry->create(*object, shared.loop->now(),
-                                      {.dry_run = how.query.dry_run,
-                                       .defaulted = [resource = how.resource](json::value& made) {
-                                         return judge_by_schema(resource, made);
-                                       }}));
+              shared.registry->create(
+                  *object, shared.loop->now(),
+                  {.dry_run = how.query.dry_run,
+                   .defaulted = [&shared, &call, &how](json::value& made) -> Result<void> {
+                     BERTH_CHECK(judge_by_schema(how.resource, made));
+                     return judge_grant(
+                         {.rbac = *shared.rbac, .user = call.user, .info = call.info}, {}, made);
+                   }}));
 }
 
 } // namespace
@@ -287,15 +290,16 @@ Answer<net::HttpResponse> patch_object(const Shared& shared, Call& call,
   }
   store::WriteOptions write = tracked_write(shared, call, resource, *query, *live);
   if (*kind == patch::PatchKind::Apply) { // apply() has seen to the managers
-    write.defaulted = [resource, managed = *api::find(object->json(), "metadata")](
-                          json::value& next) -> Result<void> {
+    write.defaulted =
+        [&, managed = *api::find(object->json(), "metadata")](json::value& next) -> Result<void> {
       json::object& meta = api::object_at(next.as_object(), "metadata");
       if (const json::value* fields = managed.as_object().if_contains("managedFields")) {
         meta["managedFields"] = *fields;
       } else {
         meta.stable_erase("managedFields");
       }
-      return judge_by_schema(resource, next);
+      BERTH_CHECK(judge_by_schema(resource, next));
+      return judge_grant({.rbac = *shared.rbac, .user = call.user, .info = call.info}, *live, next);
     };
   }
   return told(shared, call, resource, 200,

@@ -10,6 +10,7 @@
 #include "berth/cli/commands/commands.h"
 #include "berth/cli/listen_address.h"
 #include "berth/cli/run/interrupt.h"
+#include "berth/cli/run/manifest_files.h"
 #include "berth/cli/up/detach.h"
 #include "berth/cli/up/home.h"
 #include "berth/cli/up/up_process.h"
@@ -81,6 +82,11 @@ Result<UpOptions> up_options(const Values& values, bool api_alone) {
   options.address = values.get("--address", "127.0.0.1");
   BERTH_TRY(options.port, port_of(values));
   options.in_memory = values.get("--store", "sqlite") == "memory";
+  options.audit_log = values.get("--audit-log");
+  if (const std::string path = values.get("--token-auth-file"); !path.empty()) {
+    BERTH_TRY(const std::string text, read_text(path));
+    BERTH_TRY(options.tokens, server::StaticTokens::parse(text, path));
+  }
   if (api_alone) {
     return options;
   }
@@ -231,7 +237,17 @@ std::vector<Flag> server_flags() {
            .group = "API",
            .fallback = "sqlite",
            .choices = {"sqlite", "memory"},
-           .offers = Offers::Choices}};
+           .offers = Offers::Choices},
+          {.name = "--token-auth-file",
+           .value = "FILE",
+           .help = "bearer tokens: lines of token,user,uid,\"group1,group2\" (docs/access.md)",
+           .group = "API",
+           .offers = Offers::Files},
+          {.name = "--audit-log",
+           .value = "FILE",
+           .help = "write a line of JSON for each request to it",
+           .group = "API",
+           .offers = Offers::Files}};
 }
 
 std::vector<Flag> up_flags() {

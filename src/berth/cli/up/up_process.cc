@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -10,6 +12,7 @@
 #include "berth/cli/up/identity.h"
 #include "berth/hardware/platform.h"
 #include "berth/net/http_server.h"
+#include "berth/server/access/rbac_admission.h"
 #include "berth/server/api_server.h"
 #include "berth/store/journaled_store.h"
 
@@ -61,7 +64,7 @@ class UpProcess {
 
   void make_registry() {
     const store::Registry::Options rules{.namespaces = store::Registry::Namespaces::MustExist,
-                                         .admission = store::server_admission()};
+                                         .admission = server::with_rbac(store::server_admission())};
     const auto seed = static_cast<std::uint64_t>(start_.unix_nanos());
     if (options_.api_alone) {
       own_registry_ = std::make_unique<store::Registry>(*store_, Rng(seed), rules);
@@ -85,9 +88,15 @@ class UpProcess {
     BERTH_TRY(options.tls, net::TlsContext::server({.certificate = identity.server.certificate,
                                                     .key = identity.server.key,
                                                     .client_ca = identity.authority.certificate}));
-    api_ = std::make_unique<server::ApiServer>(
-        loop_, *registry_,
-        server::ApiServerOptions{.address = fmt::format("{}:{}", options_.address, options_.port)});
+    BERTH_TRY(server::TokenKey key, account_key());
+    server::ApiServerOptions api{.address = fmt::format("{}:{}", options_.address, options_.port),
+                                 .account_key = std::move(key),
+                                 .gpu_columns = server::GpuColumns::Shown};
+    api.access.tokens = options_.tokens;
+    if (!options_.audit_log.empty()) {
+      BERTH_TRY(api.audit, audit_sink());
+    }
+    BERTH_TRY(api_, server::ApiServer::open(loop_, *registry_, std::move(api)));
     auto listening = net::HttpServer::listen(
         loop_, std::move(options),
         [this](const net::HttpRequest& request, const net::HttpRespond& respond) {
@@ -100,6 +109,28 @@ class UpProcess {
     }
     server_ = *std::move(listening);
     return {};
+  }
+
+  /// Signs service accounts' tokens: kept, so that they outlive the process.
+  Result<server::TokenKey> account_key() const {
+    const std::filesystem::path path = options_.home.pki() / "sa.key";
+    std::ifstream in(path, std::ios::binary);
+    const std::string pem{std::istreambuf_iterator<char>(in), {}};
+    if (!pem.empty()) {
+      return server::TokenKey::from_pem(pem);
+    }
+    BERTH_TRY(server::TokenKey key, server::TokenKey::generate());
+    BERTH_CHECK(write_private(path, key.pem()));
+    return key;
+  }
+
+  Result<server::AuditLog::Sink> audit_sink() const {
+    auto out = std::make_shared<std::ofstream>(options_.audit_log, std::ios::app);
+    if (!*out) {
+      return fail(Code::Unavailable,
+                  fmt::format("{}: the audit log cannot be written", options_.audit_log));
+    }
+    return [out](std::string_view line) { *out << line << std::flush; };
   }
 
   int gpus() const {

@@ -8,15 +8,18 @@
 
 #include "berth/cli/up/home.h"
 #include "berth/cluster/cluster.h"
+#include "berth/server/access/static_tokens.h"
 
 namespace berth::cli {
 
 struct UpOptions {
   Home home;
   std::string address = "127.0.0.1";
-  std::uint16_t port = 6443; ///< 0: any that is free
-  bool in_memory = false;    ///< nothing outlives the process
-  bool api_alone = false;    ///< no controllers, scheduler and nodes
+  std::uint16_t port = 6443;   ///< 0: any that is free
+  bool in_memory = false;      ///< nothing outlives the process
+  bool api_alone = false;      ///< no controllers, scheduler and nodes
+  server::StaticTokens tokens; ///< who may come with which bearer token
+  std::string audit_log;       ///< file; "" for none
   cluster::ClusterSpec spec;
   cluster::ClusterOptions cluster;
 };
