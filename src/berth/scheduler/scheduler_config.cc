@@ -4,6 +4,7 @@
 #include <string>
 
 #include "berth/gang/gang_plugin.h"
+#include "berth/gang/gang_preemption.h"
 
 namespace berth::scheduler {
 
@@ -23,6 +24,8 @@ Result<sched::SchedulerConfig> read_config(std::string_view text, std::string_vi
                       {"FGDScore", "FGD"}}};
   BERTH_CHECK(context.registry.add(gang::kGangPlugin,
                                    gang::gang_plugin(std::make_shared<const gang::Groups>())));
+  BERTH_CHECK(context.registry.add(
+      gang::kGangPreemption, gang::gang_preemption_plugin(std::make_shared<const gang::Groups>())));
   return sched::read_scheduler_config(text, file, context);
 }
 
