@@ -24,17 +24,14 @@ template <class Move> bool better(const Move& a, const Move& b) {
 } // namespace
 
 EvictionSearch::EvictionSearch(VictimBook& book, std::vector<MemberClass> classes)
-    : book_(&book), classes_(std::move(classes)), room_(classes_.size()) {
+    : book_(&book), classes_(std::move(classes)), nodes_(classes_.size()), room_(classes_.size()) {
   sites_.resize(state().node_slots());
   for (Site& one : sites_) {
     one.members.assign(classes_.size(), 0);
   }
   for (const MemberClass& one : classes_) {
     sessions_.push_back(one.session);
-    auto& position = position_.emplace_back(sites_.size(), kNowhere);
-    for (std::size_t i = 0; i < one.nodes.size(); ++i) {
-      position[one.nodes[i].index()] = i;
-    }
+    position_.emplace_back(sites_.size(), kNowhere);
   }
   for (const Victim& victim : book.victims()) {
     if (victim.leaving) {
@@ -44,6 +41,33 @@ EvictionSearch::EvictionSearch(VictimBook& book, std::vector<MemberClass> classe
   }
   const auto* topology = classes_.front().session->framework().find(sched::kGpuTopology);
   chooses_gpus_ = topology != nullptr && topology->has(sched::Point::Reserve);
+}
+
+/// Forgets the last search and makes these the nodes to look at, as far as each class may.
+void EvictionSearch::begin(std::span<const sched::NodeId> nodes) {
+  for (const sched::NodeId node : touched_) {
+    Site& here = site(node);
+    std::erase_if(here.out, [&](VictimId id) { return !book_->victims()[id].leaving; });
+    here.members.assign(classes_.size(), 0);
+    here.quality = 0;
+    here.changes = 0;
+  }
+  touched_.assign(nodes.begin(), nodes.end());
+  gains_.clear();
+  for (std::size_t c = 0; c < classes_.size(); ++c) {
+    for (const sched::NodeId node : nodes_[c]) {
+      position_[c][node.index()] = kNowhere;
+    }
+    nodes_[c].clear();
+    room_[c].clear();
+    const auto candidates = classes_[c].session->candidates();
+    std::ranges::copy_if(nodes, std::back_inserter(nodes_[c]), [&](sched::NodeId node) {
+      return !classes_[c].session->narrowed() || std::ranges::binary_search(candidates, node);
+    });
+    for (std::size_t i = 0; i < nodes_[c].size(); ++i) {
+      position_[c][nodes_[c][i].index()] = i;
+    }
+  }
 }
 
 std::map<sched::NodeId, std::vector<VictimId>>
@@ -117,7 +141,7 @@ EvictionSearch::Fit EvictionSearch::fit(sched::NodeId node, std::span<const Vict
 
 /// Takes what room there is without evicting anybody; how many members are left.
 std::int64_t EvictionSearch::use_free_room(std::size_t member_class, std::int64_t needed) {
-  for (const sched::NodeId node : classes_[member_class].nodes) {
+  for (const sched::NodeId node : nodes_[member_class]) {
     if (needed > 0) {
       Site& here = site(node);
       Counts wanted = here.members;
@@ -136,7 +160,7 @@ std::int64_t EvictionSearch::use_free_room(std::size_t member_class, std::int64_
 
 /// If everybody went who may: would there be room? Else nothing is worth a look.
 bool EvictionSearch::could_hold(std::size_t member_class, std::int64_t needed) {
-  for (const sched::NodeId node : classes_[member_class].nodes) {
+  for (const sched::NodeId node : nodes_[member_class]) {
     const std::vector<VictimId> all = book_->removable(node);
     if (all.empty()) {
       continue;
@@ -369,6 +393,7 @@ std::int64_t EvictionSearch::apply(std::size_t member_class, const Move& move,
   for (const auto& [node, ids] : nodes) {
     site(node).out.insert(site(node).out.end(), ids.begin(), ids.end());
     ++site(node).changes;
+    touched_.push_back(node);
   }
   settle(move.node);
   for (const auto& [node, ids] : nodes) {
@@ -397,7 +422,7 @@ bool EvictionSearch::find_for(std::size_t member_class) {
       std::ranges::push_heap(heap, worse);
     }
   };
-  std::ranges::for_each(classes_[member_class].nodes, push);
+  std::ranges::for_each(nodes_[member_class], push);
   while (needed > 0 && !heap.empty()) {
     std::ranges::pop_heap(heap, worse);
     const Move move = std::move(heap.back());
@@ -422,7 +447,8 @@ bool EvictionSearch::find_for(std::size_t member_class) {
   return needed == 0;
 }
 
-bool EvictionSearch::find() {
+bool EvictionSearch::find(std::span<const sched::NodeId> nodes) {
+  begin(nodes);
   for (std::size_t c = 0; c < classes_.size(); ++c) {
     if (!find_for(c)) {
       book_->reset();

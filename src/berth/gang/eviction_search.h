@@ -21,7 +21,6 @@ namespace berth::gang {
 struct MemberClass {
   std::vector<sched::PodPtr> pods;         ///< that need room, not placed; not empty
   sched::FilterSession* session = nullptr; ///< of one of them, prepared; outlives the search
-  std::vector<sched::NodeId> nodes;        ///< where to look, best first among equals
 };
 
 /// Exact for filters that look at one node at a time (and at what siblings do there); others are
@@ -36,12 +35,13 @@ class EvictionSearch {
   /// Classes hardest first; their sessions are of one state, which is as before after every call.
   EvictionSearch(VictimBook& book, std::vector<MemberClass> classes);
 
-  /// Is there a set of victims with which all members have room? Then the book has taken it.
-  bool find();
+  /// Is there a set of victims with which all members have room on these nodes? Then the book,
+  /// which had taken nobody, has taken it. Of equal nodes the first ones are used.
+  bool find(std::span<const sched::NodeId> nodes);
 
   /// Where the members of a class have room, in node order. After find().
   std::vector<std::pair<sched::NodeId, std::int64_t>> rooms(std::size_t member_class) const;
-  /// Nodes on which evicting somebody was looked at.
+  /// Nodes on which evicting somebody was looked at, so far.
   std::size_t tried() const { return tried_.size(); }
 
  private:
@@ -85,6 +85,7 @@ class EvictionSearch {
             std::int64_t from, std::int64_t to, Fit& fit);
   void take_out(sched::NodeTrial& trial, std::span<const VictimId> ids);
 
+  void begin(std::span<const sched::NodeId> nodes);
   bool find_for(std::size_t member_class);
   std::int64_t use_free_room(std::size_t member_class, std::int64_t needed);
   bool could_hold(std::size_t member_class, std::int64_t needed);
@@ -111,12 +112,14 @@ class EvictionSearch {
   VictimBook* book_;
   std::vector<MemberClass> classes_;
   std::vector<sched::FilterSession*> sessions_;
-  std::vector<std::vector<std::size_t>> position_; ///< by class and node: index in its nodes
+  std::vector<std::vector<sched::NodeId>> nodes_;  ///< by class: where to look
+  std::vector<std::vector<std::size_t>> position_; ///< by class and node: index in nodes_
   std::vector<Site> sites_;                        ///< by node
   std::vector<std::set<std::pair<std::size_t, sched::NodeId>>>
       room_; ///< by class: positions and nodes that may have room for one more
   std::set<sched::NodeId> tried_;
-  std::uint64_t epoch_ = 0; ///< moves applied
+  std::vector<sched::NodeId> touched_; ///< sites that a search has changed
+  std::uint64_t epoch_ = 0;            ///< moves applied
   bool chooses_gpus_ = false;
   std::map<std::pair<const hardware::Platform*, std::pair<hardware::GpuMask, std::int64_t>>, GpuSet>
       gpu_sets_; ///< looked up, never walked

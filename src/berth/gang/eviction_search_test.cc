@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 
 #include "berth/base/rng.h"
+#include "berth/gang/choose_domain.h"
 #include "berth/gang/preemption_fixture.h"
 
 namespace berth::gang {

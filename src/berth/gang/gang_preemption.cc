@@ -87,19 +87,18 @@ class GangPreemption final : public sched::Plugin {
   PostFilterResult search(sched::FilterSession& session, bool was_nominated) const {
     sched::ClusterState& state = session.state();
     const sched::PodPtr& pod = session.pod();
-    std::vector<sched::NodeId> nodes = curable_nodes(session);
+    const std::vector<sched::NodeId> nodes = curable_nodes(session);
     const std::size_t unhelpful = state.nodes().size() - nodes.size();
     VictimBook book(state, *groups_,
                     {.group = group_of(*pod), .priority = pod->priority, .now = session.now()});
-    const std::size_t helpful = nodes.size();
-    EvictionSearch search(book, {{.pods = {pod}, .session = &session, .nodes = std::move(nodes)}});
-    if (!search.find()) {
+    EvictionSearch search(book, {{.pods = {pod}, .session = &session}});
+    if (!search.find(nodes)) {
       sched::ReasonHistogram reasons;
       if (unhelpful > 0) {
         reasons[std::string(sched::kReasonNotHelpful)] = static_cast<std::int64_t>(unhelpful);
       }
-      if (helpful > 0) {
-        reasons[std::string(sched::kReasonNoVictims)] = static_cast<std::int64_t>(helpful);
+      if (!nodes.empty()) {
+        reasons[std::string(sched::kReasonNoVictims)] = static_cast<std::int64_t>(nodes.size());
       }
       PostFilterResult result = refused(sched::failed_scheduling_message(
           static_cast<std::int64_t>(state.nodes().size()), "", reasons, ""));

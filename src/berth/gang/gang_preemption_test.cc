@@ -80,7 +80,7 @@ TEST_F(GangPreemptionTest, SaysWhyNobodyGoes) {
   world.nodes({"n1", "n2"}).nodes({"small"}, 4);
   world.runs(pod("a", 8).priority(1000), "n1").runs(pod("b", 8).priority(1000), "n2");
   EXPECT_EQ(high(8).message,
-            "0/3 nodes are available: 3 Insufficient nvidia.com/gpu. preemption: 0/3 nodes are "
+            "0/3 nodes are available: 3 Insufficient nvidia.com/gpu. no new claims to deallocate, preemption: 0/3 nodes are "
             "available: 1 Preemption is not helpful for scheduling, 2 No preemption victims found "
             "for incoming pod.");
 }

@@ -181,15 +181,10 @@ class Members {
   /// Does the search know what place_group will say?
   bool exact() const { return exact_; }
 
-  std::vector<MemberClass> on(const std::vector<sched::NodeId>& nodes) const {
+  std::vector<MemberClass> classes() const {
     std::vector<MemberClass> classes;
     for (std::size_t i = 0; i < shapes_.size(); ++i) {
-      MemberClass one{.pods = shapes_[i], .session = sessions_[i].get(), .nodes = {}};
-      const auto candidates = sessions_[i]->candidates();
-      std::ranges::copy_if(nodes, std::back_inserter(one.nodes), [&](sched::NodeId node) {
-        return !sessions_[i]->narrowed() || std::ranges::binary_search(candidates, node);
-      });
-      classes.push_back(std::move(one));
+      classes.push_back({.pods = shapes_[i], .session = sessions_[i].get()});
     }
     return classes;
   }
@@ -204,9 +199,9 @@ class Members {
 std::vector<Proposal> proposals(const Members& members, VictimBook& book,
                                 const std::vector<std::vector<sched::NodeId>>& domains) {
   std::vector<Proposal> found;
+  EvictionSearch search(book, members.classes());
   for (const std::vector<sched::NodeId>& nodes : domains) {
-    EvictionSearch search(book, members.on(nodes));
-    if (search.find()) {
+    if (search.find(nodes)) {
       Proposal proposal{.ids = book.taken(), .cost = {}, .nodes_tried = search.tried()};
       book.reset();
       proposal.cost = book.cost(proposal.ids);
@@ -238,11 +233,15 @@ void spare_by_trial(sched::Decider& decider, const GroupRequest& request, const 
   }
 }
 
+std::string_view nominated_node_of(const sched::ClusterState& state, const sched::PodInfo& pod) {
+  const std::string_view known = state.nominated_node(pod.uid);
+  return known.empty() ? std::string_view(pod.pod->status.nominated_node_name) : known;
+}
+
 /// Victims of an earlier preemption for the group are still on the way out.
 bool waits_for_victims(const sched::ClusterState& state, const GroupRequest& request) {
   return std::ranges::any_of(request.pending, [&](const sched::PodPtr& pod) {
-    std::string_view name = state.nominated_node(pod->uid);
-    name = name.empty() ? std::string_view(pod->pod->status.nominated_node_name) : name;
+    const std::string_view name = nominated_node_of(state, *pod);
     const auto node = name.empty() ? std::nullopt : state.find_node(name);
     const sched::LowerPriority rule(*pod);
     return node && std::ranges::any_of(state.node(*node).pods, [&](sched::PodSlot slot) {
@@ -355,6 +354,12 @@ GroupDecision place_or_preempt(sched::Decider& decider, const Groups& groups,
   }
   for (MemberDecision& member : decision.members) {
     member.decision.message += fmt::format(" preemption: {}", preemption.reason);
+    // Room that is not enough for the group is not held for it.
+    if (preemption.reason == kGroupInVain &&
+        !nominated_node_of(decider.state(), *member.pod).empty()) {
+      decider.state().clear_nomination(member.pod->uid);
+      member.decision.nominated_node = "";
+    }
   }
   return decision;
 }

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "berth/gang/choose_domain.h"
 #include "berth/gang/preemption_fixture.h"
 
 namespace berth::gang {
@@ -328,6 +329,17 @@ TEST_F(PreemptGroupTest, ALessImportantGroupLosesAllOfItsNominations) {
               ElementsAre("mid-0", "mid-1"));
   for (const sched::PodPtr& pod : mid) {
     EXPECT_EQ(world.state().nominated_node(pod->uid), "");
+  }
+}
+
+TEST_F(PreemptGroupTest, RoomThatIsNotEnoughIsNotHeld) {
+  world.nodes({"n1", "n2"}).group("big", 2).runs(pod("a", 8), "n1").runs(pod("b", 8), "n2");
+  const auto pending = world.gang("big", 2, 8);
+  world.decide(pending);
+  world.state().remove_node("n2");
+  for (const MemberDecision& member : world.decide(pending).members) {
+    EXPECT_EQ(member.decision.nominated_node, "");
+    EXPECT_EQ(world.state().nominated_node(member.pod->uid), "");
   }
 }
 
