@@ -1,6 +1,7 @@
 #include "berth/gang/preempt_group.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <memory>
 #include <tuple>
@@ -52,11 +53,18 @@ auto hardness(const sched::PodInfo& pod) {
   return std::tuple(-pod.gpus, -pod.request(sched::kCpu), -pod.request(sched::kMemory));
 }
 
-/// As many members as the quorum lacks, by shape, hardest first as place_group decides them.
+/// Which members room is made for if there are more than the quorum lacks.
+enum class Pick { Hardest, Easiest };
+
+/// So many members by shape, the hardest first as place_group decides them.
 std::vector<std::vector<sched::PodPtr>> by_shape(std::vector<sched::PodPtr> pods,
-                                                 std::size_t needed) {
+                                                 std::size_t needed, Pick pick) {
   std::ranges::stable_sort(pods, {}, [](const sched::PodPtr& pod) { return hardness(*pod); });
-  pods.resize(std::min(pods.size(), needed));
+  if (pods.size() > needed) {
+    const auto beyond = static_cast<std::ptrdiff_t>(pods.size() - needed);
+    const auto begin = pick == Pick::Hardest ? pods.end() - beyond : pods.begin();
+    pods.erase(begin, begin + beyond);
+  }
   std::vector<std::vector<sched::PodPtr>> shapes;
   for (const sched::PodPtr& pod : pods) {
     const auto same = std::ranges::find_if(shapes, [&](const auto& shape) {
@@ -163,8 +171,9 @@ struct Proposal {
 /// The sessions of a group's shapes, and whether they look at each node alone.
 class Members {
  public:
-  Members(sched::Decider& decider, const GroupRequest& request, std::size_t needed) {
-    for (std::vector<sched::PodPtr>& pods : by_shape(request.pending, needed)) {
+  Members(sched::Decider& decider, const GroupRequest& request, std::size_t needed, Pick pick)
+      : exact_(by_shape(request.pending, request.pending.size(), pick).size() == 1) {
+    for (std::vector<sched::PodPtr>& pods : by_shape(request.pending, needed, pick)) {
       auto& session = sessions_.emplace_back(std::make_unique<sched::FilterSession>(
           decider.framework(), decider.state(), pods.front(), request.options.now));
       const sched::Status status = session->prepare();
@@ -174,7 +183,6 @@ class Members {
                });
       shapes_.push_back(std::move(pods));
     }
-    exact_ = exact_ && shapes_.size() == 1;
   }
 
   bool possible() const { return possible_; }
@@ -193,7 +201,7 @@ class Members {
   std::vector<std::vector<sched::PodPtr>> shapes_;
   std::vector<std::unique_ptr<sched::FilterSession>> sessions_;
   bool possible_ = true;
-  bool exact_ = true;
+  bool exact_ = false;
 };
 
 std::vector<Proposal> proposals(const Members& members, VictimBook& book,
@@ -250,14 +258,21 @@ bool waits_for_victims(const sched::ClusterState& state, const GroupRequest& req
   });
 }
 
+Preemptor preemptor_of(const GroupRequest& request) {
+  Preemptor preemptor{.group = request.key,
+                      .priority = std::numeric_limits<std::int64_t>::max(),
+                      .now = request.options.now};
+  for (const sched::PodPtr& pod : request.pending) {
+    preemptor.priority = std::min(preemptor.priority, pod->priority);
+  }
+  return preemptor;
+}
+
 /// Each victim goes for a member that gets room on its node, or for the first one.
 void carry_over(sched::ClusterState& state, const Groups& groups, const GroupRequest& request,
                 const PreemptionPlan& plan, GroupDecision& decision) {
-  std::int64_t priority = std::numeric_limits<std::int64_t>::max();
-  for (const sched::PodPtr& pod : request.pending) {
-    priority = std::min(priority, pod->priority);
-  }
-  const std::vector<sched::PodPtr> denominated = losing_nomination(state, groups, plan, priority);
+  const std::vector<sched::PodPtr> denominated =
+      losing_nomination(state, groups, plan, preemptor_of(request).priority);
   for (const sched::PodPtr& other : denominated) {
     state.clear_nomination(other->uid);
   }
@@ -285,6 +300,26 @@ void carry_over(sched::ClusterState& state, const Groups& groups, const GroupReq
   }
 }
 
+/// Tries proposals, the cheapest first, until one places the group.
+std::optional<PreemptionPlan>
+first_that_works(sched::Decider& decider, const GroupRequest& request, const Members& members,
+                 VictimBook& book, const std::vector<std::vector<sched::NodeId>>& domains) {
+  for (Proposal& proposal : proposals(members, book, domains)) {
+    auto rooms = try_without(decider, request, book, proposal.ids);
+    if (!rooms) {
+      continue;
+    }
+    if (!members.exact()) {
+      spare_by_trial(decider, request, book, proposal.ids, *rooms);
+    }
+    PreemptionPlan plan = plan_of(book, decider.state(), proposal.ids);
+    plan.rooms = *std::move(rooms);
+    plan.nodes_tried = proposal.nodes_tried;
+    return plan;
+  }
+  return std::nullopt;
+}
+
 } // namespace
 
 bool preempts_for_groups(const sched::Framework& framework) {
@@ -307,29 +342,21 @@ GroupPreemption plan_for_group(sched::Decider& decider, const Groups& groups,
   const NominationsAside aside(state, request.pending);
   const auto needed = static_cast<std::size_t>(
       std::max<std::int64_t>(1, request.min_member - request.already_placed));
-  const Members members(decider, request, needed);
-  if (needed > request.pending.size() || !members.possible() || state.nodes().empty()) {
+  if (needed > request.pending.size() || state.nodes().empty()) {
     return {.plan = {}, .reason = kGroupInVain};
   }
-  Preemptor preemptor{.group = request.key,
-                      .priority = std::numeric_limits<std::int64_t>::max(),
-                      .now = request.options.now};
-  for (const sched::PodPtr& pod : request.pending) {
-    preemptor.priority = std::min(preemptor.priority, pod->priority);
-  }
-  VictimBook book(state, groups, preemptor);
-  for (Proposal& proposal : proposals(members, book, domains_for(state, request))) {
-    auto rooms = try_without(decider, request, book, proposal.ids);
-    if (!rooms) {
-      continue;
+  VictimBook book(state, groups, preemptor_of(request));
+  const auto domains = domains_for(state, request);
+  for (const Pick pick : {Pick::Hardest, Pick::Easiest}) {
+    const Members members(decider, request, needed, pick);
+    if (members.possible()) {
+      if (auto plan = first_that_works(decider, request, members, book, domains)) {
+        return {.plan = std::move(plan), .reason = {}};
+      }
     }
-    if (!members.exact()) {
-      spare_by_trial(decider, request, book, proposal.ids, *rooms);
+    if (members.exact() || needed == request.pending.size()) {
+      break; // the same members again
     }
-    PreemptionPlan plan = plan_of(book, state, proposal.ids);
-    plan.rooms = *std::move(rooms);
-    plan.nodes_tried = proposal.nodes_tried;
-    return {.plan = std::move(plan), .reason = {}};
   }
   return {.plan = {}, .reason = kGroupInVain};
 }

@@ -4,8 +4,10 @@
 //   - Whom a group may evict: pods of lower priority than its least important pending member,
 //   unless
 //     a member says preemptionPolicy: Never. A group that would break goes whole (victim_book.h).
-//   - Enough room is made for minMember members, the hardest to place; the others wait for room as
-//     they do without preemption. A required topology (choose_domain.h) is kept to.
+//   - Room is made for as many members as minMember lacks: the hardest to place, or, if these
+//   cannot
+//     be helped, the easiest. The others wait for room as they do without preemption. A required
+//     topology (choose_domain.h) is kept to.
 //   - The cheapest set that the search finds (eviction_search.h) counts only if place_group, tried
 //     on the state without the victims, places the group.
 //   - Every member is nominated to its node, so that nobody of its priority or less takes the room
