@@ -95,6 +95,7 @@ class EvictionSearch {
                                                  const std::vector<VictimId>& removable,
                                                  const std::set<VictimId>& must_go,
                                                  const std::set<VictimId>& must_stay);
+  std::optional<hardware::GpuMask> open_on(sched::NodeId node);
   std::vector<VictimId> with_better_gpus(std::size_t member_class, sched::NodeId node,
                                          const std::vector<VictimId>& removable,
                                          std::vector<VictimId> set);

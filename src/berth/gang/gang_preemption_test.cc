@@ -37,7 +37,6 @@ class GangPreemptionTest : public testing::Test {
 };
 
 // ---- lone pods
-// -----------------------------------------------------------------------------------
 
 TEST_F(GangPreemptionTest, SaysWhoGoesForWhomAndWhy) {
   world.nodes({"n1"}).runs(pod("a", 4).priority(10), "n1").runs(pod("b", 4).priority(5), "n1");
@@ -80,7 +79,8 @@ TEST_F(GangPreemptionTest, SaysWhyNobodyGoes) {
   world.nodes({"n1", "n2"}).nodes({"small"}, 4);
   world.runs(pod("a", 8).priority(1000), "n1").runs(pod("b", 8).priority(1000), "n2");
   EXPECT_EQ(high(8).message,
-            "0/3 nodes are available: 3 Insufficient nvidia.com/gpu. no new claims to deallocate, preemption: 0/3 nodes are "
+            "0/3 nodes are available: 3 Insufficient nvidia.com/gpu. no new claims to deallocate, "
+            "preemption: 0/3 nodes are "
             "available: 1 Preemption is not helpful for scheduling, 2 No preemption victims found "
             "for incoming pod.");
 }
@@ -103,7 +103,6 @@ TEST_F(GangPreemptionTest, WaitsForVictimsThatAreLeaving) {
 }
 
 // ---- members decided singly
-// ----------------------------------------------------------------------
 
 TEST_F(GangPreemptionTest, AMemberEvictsOnlyForAGroupThatIsWholeWithIt) {
   world.nodes({"n1", "n2", "n3"}).group("g", 3);
@@ -117,7 +116,6 @@ TEST_F(GangPreemptionTest, AMemberEvictsOnlyForAGroupThatIsWholeWithIt) {
 }
 
 // ---- GPU sets
-// ------------------------------------------------------------------------------------
 
 // On a machine of four GPUs per socket a pair on one socket is faster than one across.
 TEST_F(GangPreemptionTest, FreesGpusThatHangTogether) {
@@ -151,7 +149,6 @@ TEST_F(GangPreemptionTest, WithoutGpuTopologyGpusAreAlike) {
 }
 
 // ---- beside DefaultPreemption
-// --------------------------------------------------------------------
 
 /// Lone pods of one GPU each on one node: nothing is there to be better at.
 TEST_F(GangPreemptionTest, AgreesWithDefaultPreemptionOnLonePods) {

@@ -31,7 +31,6 @@ class PreemptGroupTest : public testing::Test {
 };
 
 // ---- the whole group or nobody
-// -------------------------------------------------------------------
 
 TEST_F(PreemptGroupTest, EvictsOnSeveralNodesInOneDecision) {
   world.nodes({"n1", "n2", "n3"}).group("big", 3);
@@ -111,7 +110,6 @@ INSTANTIATE_TEST_SUITE_P(Launchers, MixedGroup,
                          [](const auto& one) { return std::string(one.param.name); });
 
 // ---- topology domains
-// ----------------------------------------------------------------------------
 
 TEST_F(PreemptGroupTest, KeepsToARequiredTopology) {
   for (const auto& [name, rack] :
@@ -144,7 +142,6 @@ TEST_F(PreemptGroupTest, EvictsNobodyWhereNoDomainCouldHoldTheGroup) {
 }
 
 // ---- groups as victims
-// ---------------------------------------------------------------------------
 
 TEST_F(PreemptGroupTest, AGroupThatBreaksGoesFromAllOfItsNodes) {
   world.nodes({"n1", "n2", "n3"}).group("big", 1).group("low", 2);
@@ -206,7 +203,6 @@ TEST_F(PreemptGroupTest, AGroupWithoutItsQuorumIsNotRunning) {
 }
 
 // ---- the stock rules
-// -----------------------------------------------------------------------------
 
 TEST_F(PreemptGroupTest, EvictsOnlyLowerPriority) {
   world.nodes({"n1"}).group("big", 1).runs(pod("peer", 8).priority(100), "n1");
@@ -273,7 +269,6 @@ TEST_F(PreemptGroupTest, PodsThatLeaveAnywayCostNothing) {
 }
 
 // ---- what becomes of a plan
-// ----------------------------------------------------------------------
 
 TEST_F(PreemptGroupTest, EveryMemberIsNominatedAndSaysWhy) {
   world.nodes({"n1", "n2"}).group("big", 2).group("low", 2);

@@ -97,7 +97,6 @@ std::optional<std::size_t> VictimBook::group_index(const sched::PodInfo& pod,
 }
 
 // ---- budgets
-// -------------------------------------------------------------------------------------
 
 void VictimBook::index_budgets(const sched::ClusterState& state) {
   for (const auto& [key, budget] : state.budgets()) {
@@ -132,7 +131,6 @@ bool VictimBook::violates(VictimId id) const {
 }
 
 // ---- costs
-// ---------------------------------------------------------------------------------------
 
 bool VictimBook::more_important(VictimId a, VictimId b) const {
   return sched::more_important(*victims_[a].placed.pod, *victims_[b].placed.pod, preemptor_.now);
@@ -273,7 +271,6 @@ std::vector<VictimId> VictimBook::removable(sched::NodeId node) const {
 }
 
 // ---- taking
-// --------------------------------------------------------------------------------------
 
 void VictimBook::take(std::span<const VictimId> closed) {
   for (const VictimId id : closed) {
