@@ -320,6 +320,21 @@ first_that_works(sched::Decider& decider, const GroupRequest& request, const Mem
   return std::nullopt;
 }
 
+/// The group has its quorum; each member beyond it may preempt for itself. A required topology is
+/// not known to a pod alone, so there they wait.
+void preempt_for_the_rest(sched::Decider& decider, const GroupRequest& request,
+                          GroupDecision& decision) {
+  for (MemberDecision& member : decision.members) {
+    if (!member.decision.placed() &&
+        !member.pod->pod->meta.annotations.contains(std::string(kRequiredTopology))) {
+      sched::CycleOptions options = request.options;
+      options.explain =
+          request.explained.contains(member.pod->uid) ? sched::Explain::Table : sched::Explain::No;
+      member.decision = decider.decide(member.pod, options);
+    }
+  }
+}
+
 } // namespace
 
 bool preempts_for_groups(const sched::Framework& framework) {
@@ -372,6 +387,7 @@ GroupDecision place_or_preempt(sched::Decider& decider, const Groups& groups,
     decision = place_group(decider, request);
   }
   if (decision.placed) {
+    preempt_for_the_rest(decider, request, decision);
     return decision;
   }
   const GroupPreemption preemption = plan_for_group(decider, groups, request);

@@ -45,8 +45,9 @@ bool preempts_for_groups(const sched::Framework& framework);
 GroupPreemption plan_for_group(sched::Decider& decider, const Groups& groups,
                                const GroupRequest& request);
 
-/// place_group; if the group does not fit and the profile has GangPreemption at PostFilter,
-/// nominates the members and names the victims, each with the member on whose node it is.
+/// place_group. With GangPreemption at PostFilter: if the group does not fit, nominates the members
+/// and names the victims, each with the member on whose node it is; if it does, members beyond
+/// minMember that found no room preempt each for itself.
 GroupDecision place_or_preempt(sched::Decider& decider, const Groups& groups,
                                const GroupRequest& request);
 

@@ -295,6 +295,16 @@ TEST_F(PreemptGroupTest, EveryMemberIsNominatedAndSaysWhy) {
   EXPECT_TRUE(world.decide(pending).placed) << "nominations of siblings are no hindrance";
 }
 
+TEST_F(PreemptGroupTest, AMemberBeyondTheQuorumPreemptsForItself) {
+  world.nodes({"n1", "n2"}).group("big", 1).runs(pod("a", 8), "n1");
+  const auto pending = world.gang("big", 2, 8);
+  const GroupDecision decision = world.decide(pending);
+  EXPECT_TRUE(decision.placed);
+  EXPECT_EQ(decision.members.front().decision.node_name, "n2");
+  EXPECT_THAT(PreemptionWorld::names(decision.members.back().decision.victims), ElementsAre("a"));
+  EXPECT_EQ(decision.members.back().decision.nominated_node, "n1");
+}
+
 TEST_F(PreemptGroupTest, NominatedRoomIsNotTakenByAPeer) {
   world.nodes({"n1", "n2"}).group("first", 2).group("second", 2);
   world.runs(pod("a", 8), "n1").runs(pod("b", 8), "n2");

@@ -14,12 +14,11 @@
 namespace berth::scheduler {
 namespace {
 
-using testing::AllOf;
-using testing::Contains;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
 
-class GangPreemptionProcess : public testing::Test {
+class GangPreemptionProcess : public ::testing::Test {
  protected:
   GangPreemptionProcess() {
     const std::string file = "examples/preemption/scheduler.yaml";
@@ -95,7 +94,7 @@ TEST_F(GangPreemptionProcess, AHighGangDisplacesALowOneAndInTheEndAllArePlaced) 
   nodes(3);
   gang("low", 2);
   wait(10);
-  ASSERT_THAT(nodes_of("low", 2), testing::Not(Contains("")));
+  ASSERT_THAT(nodes_of("low", 2), ::testing::Not(Contains("")));
   gang("high", 3, "high");
   wait(10);
   EXPECT_EQ(scheduler->stats().preempted, 2U);
@@ -109,19 +108,19 @@ TEST_F(GangPreemptionProcess, AHighGangDisplacesALowOneAndInTheEndAllArePlaced) 
                                        "\"default/high\" fit at once"))));
   end("low-0"); // the other one takes longer
   wait(30'000);
-  EXPECT_THAT(nodes_of("high", 3), testing::ElementsAre("")) << "not before all have room";
+  EXPECT_THAT(nodes_of("high", 3), ::testing::ElementsAre("")) << "not before all have room";
   EXPECT_EQ(scheduler->stats().preempted, 2U) << "it waits for the victim";
   EXPECT_EQ(end_deleted(), std::set<std::string>{"low-1"});
   gang("low", 2); // what their Job makes anew
   wait(60'000);
   EXPECT_EQ(nodes_of("high", 3), (std::set<std::string>{"n1", "n2", "n3"}));
-  EXPECT_THAT(nodes_of("low", 2), testing::ElementsAre(""));
+  EXPECT_THAT(nodes_of("low", 2), ::testing::ElementsAre(""));
   for (int i = 0; i < 3; ++i) {
     end(fmt::format("high-{}", i));
   }
   wait(60'000);
   EXPECT_EQ(nodes_of("low", 2).size(), 2U);
-  EXPECT_THAT(nodes_of("low", 2), testing::Not(Contains("")));
+  EXPECT_THAT(nodes_of("low", 2), ::testing::Not(Contains("")));
   EXPECT_EQ(scheduler->stats().preempted, 2U);
   EXPECT_TRUE(scheduler->idle());
 }
@@ -133,7 +132,7 @@ TEST_F(GangPreemptionProcess, NobodyGoesInVain) {
   gang("high", 3, "high");
   wait(600'000);
   EXPECT_EQ(scheduler->stats().preempted, 0U);
-  EXPECT_THAT(nodes_of("low", 2), testing::Not(Contains("")));
+  EXPECT_THAT(nodes_of("low", 2), ::testing::Not(Contains("")));
   EXPECT_THAT(messages("FailedScheduling"),
               Contains(HasSubstr("preemption: evicting pods of lower priority would not make room "
                                  "for the whole group.")));
@@ -155,7 +154,7 @@ TEST_F(GangPreemptionProcess, GangsOfEqualPriorityDoNotChaseEachOther) {
   EXPECT_EQ(scheduler->stats().preempted, 2U);
   const bool first = !nodes_of("one", 2).contains("");
   EXPECT_NE(first, !nodes_of("two", 2).contains("")) << "exactly one of them runs";
-  EXPECT_THAT(nodes_of(first ? "two" : "one", 2), testing::ElementsAre(""));
+  EXPECT_THAT(nodes_of(first ? "two" : "one", 2), ::testing::ElementsAre(""));
   EXPECT_TRUE(scheduler->idle());
 }
 
