@@ -48,6 +48,7 @@ void EvictionSearch::begin(std::span<const sched::NodeId> nodes) {
     here.members.assign(classes_.size(), 0);
     here.quality = 0;
     here.changes = 0;
+    here.settled = false;
   }
   touched_.assign(nodes.begin(), nodes.end());
   gains_.clear();
@@ -192,22 +193,26 @@ std::int64_t EvictionSearch::apply(std::size_t member_class, const Move& move,
     Counts wanted = here.members;
     wanted[member_class] += needed - gained;
     Fit found = fit(node, {}, wanted);
+    if (found.members == wanted) {
+      room_[member_class].emplace(position_[member_class][node.index()], node); // may have more
+    }
     gained += found.members[member_class] - here.members[member_class];
     here.members = std::move(found.members);
     here.quality = found.quality;
-    room_[member_class].emplace(position_[member_class][node.index()], node);
   };
+  const bool first = site(move.node).out.empty();
   for (const auto& [node, ids] : nodes) {
     site(node).out.insert(site(node).out.end(), ids.begin(), ids.end());
+    site(node).settled = false;
     ++site(node).changes;
     touched_.push_back(node);
   }
   settle(move.node);
+  // The set was the smallest for one member.
+  site(move.node).settled = first && gained == 1 && going.size() == move.set.size();
   for (const auto& [node, ids] : nodes) {
-    if (node != move.node && gained < needed) {
+    if (node != move.node) {
       settle(node);
-    } else if (position_[member_class][node.index()] != kNowhere) {
-      room_[member_class].emplace(position_[member_class][node.index()], node);
     }
   }
   return gained;

@@ -52,6 +52,7 @@ class EvictionSearch {
     Counts members;            ///< that have room here
     std::int64_t quality = 0;  ///< sum of their GPU sets' all-reduce
     std::uint64_t changes = 0;
+    bool settled = false; ///< without any of `out` one member less would have room
   };
   struct Fit {
     Counts members;

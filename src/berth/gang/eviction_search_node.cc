@@ -190,6 +190,9 @@ std::optional<std::vector<VictimId>> EvictionSearch::smallest_set(std::size_t me
   if (!set || set->empty()) {
     return std::nullopt;
   }
+  if (set->size() == removable.size()) {
+    return set; // nobody else could go
+  }
   return with_better_gpus(member_class, node, removable, *std::move(set));
 }
 

@@ -23,7 +23,8 @@ bool EvictionSearch::reseat(std::size_t member_class, Saved& saved) {
     ++wanted[member_class];
     Fit found = fit(it->second, {}, wanted);
     if (found.members != wanted) {
-      ++it;
+      // Room only gets less while victims return.
+      it = saved.sites.contains(it->second) ? std::next(it) : room.erase(it);
       continue;
     }
     saved.sites.emplace(it->second, there);
@@ -37,6 +38,11 @@ bool EvictionSearch::reseat(std::size_t member_class, Saved& saved) {
 
 /// Do all members still have room, and GPU sets as good, when these stay? Then they do.
 bool EvictionSearch::try_return(std::span<const VictimId> ids) {
+  const bool none_elsewhere =
+      std::ranges::all_of(room_, [](const auto& room) { return room.empty(); });
+  if (none_elsewhere && ids.size() == 1 && site(book_->victims()[ids[0]].placed.node).settled) {
+    return false;
+  }
   Saved saved{.sites = {}, .quality = 0, .displaced = Counts(classes_.size(), 0)};
   for (const auto& [node, staying] : by_node(ids)) {
     Site& here = site(node);

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include "berth/base/rng.h"
 #include "berth/gang/choose_domain.h"

@@ -3,6 +3,7 @@
 #include "berth/gang/gang_preemption.h"
 
 #include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include "berth/api/json.h"
 #include "berth/base/rng.h"

@@ -1,6 +1,7 @@
 #include "berth/gang/preempt_group.h"
 
 #include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include "berth/gang/choose_domain.h"
 #include "berth/gang/preemption_fixture.h"

@@ -9,8 +9,8 @@
 
 #include <boost/json/array.hpp>
 #include <fmt/format.h>
-#include <gtest/gtest.h>
 
+#include "berth/base/assert.h"
 #include "berth/gang/gang_plugin.h"
 #include "berth/gang/gang_preemption.h"
 #include "berth/gang/preempt_group.h"
@@ -34,10 +34,10 @@ class PreemptionWorld {
       plugin.name = plugin.name == "DefaultPreemption" ? std::string(preemption) : plugin.name;
     }
     sched::Registry registry = sched::builtin_plugins();
-    EXPECT_TRUE(registry.add(kGangPlugin, gang_plugin(groups_)));
-    EXPECT_TRUE(registry.add(kGangPreemption, gang_preemption_plugin(groups_)));
+    BERTH_ASSERT(registry.add(kGangPlugin, gang_plugin(groups_)), "");
+    BERTH_ASSERT(registry.add(kGangPreemption, gang_preemption_plugin(groups_)), "");
     auto made = sched::Framework::make(profile, registry);
-    EXPECT_TRUE(made) << to_string(made.error());
+    BERTH_ASSERT(made, to_string(made.error()));
     return std::make_unique<sched::Framework>(*std::move(made));
   }
 
