@@ -161,12 +161,16 @@ EvictionSearch::best_move(std::size_t member_class, sched::NodeId node, std::int
             .epoch = epoch_};
   move.cost = book_->cost(move.set);
   if (needed > 1) {
-    std::vector<VictimId> here = book_->closed(move.set);
-    std::erase_if(here, [&](VictimId id) { return book_->victims()[id].placed.node != node; });
-    Counts wanted = site(node).members;
-    wanted[member_class] += needed;
-    move.gain = std::max<std::int64_t>(1, fit(node, here, wanted).members[member_class] -
-                                              site(node).members[member_class]);
+    const std::int64_t gpus = classes_[member_class].pods.front()->gpus;
+    const std::int64_t members = site(node).members[member_class];
+    if (gpus == 0 || (members + 2) * gpus <= state().node(node).allocatable.get(sched::kGpu)) {
+      std::vector<VictimId> here = book_->closed(move.set);
+      std::erase_if(here, [&](VictimId id) { return book_->victims()[id].placed.node != node; });
+      Counts wanted = site(node).members;
+      wanted[member_class] += needed;
+      move.gain =
+          std::max<std::int64_t>(1, fit(node, here, wanted).members[member_class] - members);
+    }
     for (const std::size_t group : book_->broken_by(move.set)) {
       if (move.gain < needed) {
         move.gain += gain_elsewhere(member_class, group, node, needed - move.gain);
