@@ -390,6 +390,9 @@ GroupDecision place_or_preempt(sched::Decider& decider, const Groups& groups,
     preempt_for_the_rest(decider, request, decision);
     return decision;
   }
+  if (request.already_placed + std::ssize(request.pending) < request.min_member) {
+    return decision; // it lacks members, not room
+  }
   const GroupPreemption preemption = plan_for_group(decider, groups, request);
   if (preemption.plan) {
     carry_over(decider.state(), groups, request, *preemption.plan, decision);
