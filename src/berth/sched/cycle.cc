@@ -226,6 +226,7 @@ Decision unschedulable_decision(const Framework& framework, FilterSession& sessi
       post.status.message());
   decision.victims = std::move(post.victims);
   decision.denominated = std::move(post.denominated);
+  decision.preemption_note = std::move(post.note);
   decision.effects = std::move(post.effects);
   ClusterState& state = session.state();
   for (const PodPtr& other : decision.denominated) {

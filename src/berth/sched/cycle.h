@@ -41,6 +41,7 @@ struct Decision {
   std::optional<std::string> nominated_node; ///< write to status; "" clears it
   std::vector<PodPtr> victims;               ///< evict these
   std::vector<PodPtr> denominated;           ///< clear their status.nominatedNodeName
+  std::string preemption_note;               ///< why these victims, for their events; "": unsaid
   bool reserved_then_lost = false; ///< Reserve or Permit failed: wake others with AssignedPodDelete
   /// Not empty: no decision yet. Ask, and decide again with the answers (CycleOptions::extenders).
   std::vector<ExtenderQuestion> questions;

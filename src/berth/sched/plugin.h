@@ -130,6 +130,7 @@ struct PostFilterResult {
   std::optional<std::string> nominated_node; ///< "" clears the pod's nomination; none leaves it
   std::vector<PodPtr> victims;               ///< to evict, most important first
   std::vector<PodPtr> denominated;           ///< lose their nomination to that node
+  std::string note;                          ///< why these victims, for their events; "": unsaid
   Effects effects;
 };
 

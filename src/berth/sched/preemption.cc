@@ -3,64 +3,14 @@
 #include <algorithm>
 #include <tuple>
 
+#include "berth/sched/node_trial.h"
+
 namespace berth::sched {
 namespace {
 
 TimePoint start_of(const PodInfo& pod, TimePoint now) {
   return pod.pod->status.start_time.value_or(now);
 }
-
-/// Pods taken from and given back to one node during a dry run; the destructor restores everything,
-/// told to the Runs.
-class Bench {
- public:
-  Bench(FilterSession& session, NodeId node) : session_(&session), node_(node) {}
-  Bench(const Bench&) = delete;
-  Bench& operator=(const Bench&) = delete;
-  ~Bench() {
-    while (!steps_.empty()) {
-      take_back();
-    }
-  }
-
-  void remove(const PodPtr& pod) {
-    steps_.push_back(
-        {.undo = session_->state().try_remove(pod->uid), .pod = pod, .kind = Kind::Removed});
-    session_->removed(*pod, node_);
-  }
-  void add(const PlacedPod& placed) {
-    steps_.push_back({.undo = session_->state().try_assume(placed.pod, node_, placed.gpus),
-                      .pod = placed.pod,
-                      .kind = Kind::Added});
-    session_->added(*placed.pod, node_);
-  }
-  /// Reverses the last step.
-  void take_back() {
-    const Step step = std::move(steps_.back());
-    steps_.pop_back();
-    undo(step);
-  }
-
- private:
-  enum class Kind { Removed, Added };
-  struct Step {
-    mutable Undo undo;
-    PodPtr pod;
-    Kind kind;
-  };
-  void undo(const Step& step) {
-    step.undo.rollback();
-    if (step.kind == Kind::Removed) {
-      session_->added(*step.pod, node_);
-    } else {
-      session_->removed(*step.pod, node_);
-    }
-  }
-
-  FilterSession* session_;
-  NodeId node_;
-  std::vector<Step> steps_;
-};
 
 /// Splits by "evicting it breaks a budget", keeping the order (spec 5.2).
 std::pair<std::vector<PlacedPod>, std::vector<PlacedPod>>
@@ -131,11 +81,12 @@ DryRun select_victims(FilterSession& session, NodeId node, const VictimRule& rul
   const ClusterState& state = session.state();
   const TimePoint now = session.now();
   const std::vector<PlacedPod> possible = possible_victims(state, node, rule, now);
-  Bench bench(session, node);
+  FilterSession* const sessions[] = {&session};
+  NodeTrial trial(sessions, node);
   std::vector<PlacedPod> removed;
   for (auto it = possible.rbegin(); it != possible.rend(); ++it) {
     if (rule.may_evict(*it->pod)) {
-      bench.remove(it->pod);
+      trial.remove(it->pod);
       removed.push_back(*it);
     }
   }
@@ -152,11 +103,11 @@ DryRun select_victims(FilterSession& session, NodeId node, const VictimRule& rul
   const auto [violating, others] = split_by_budgets(state, std::move(removed));
   PreemptionCandidate candidate{.node = node, .victims = {}, .budget_violations = 0};
   const auto reprieve = [&](const PlacedPod& placed) {
-    bench.add(placed);
+    trial.add(placed.pod, placed.gpus);
     if (session.filter(node).verdict.ok() && rule.objection().empty()) {
       return true;
     }
-    bench.take_back();
+    trial.take_back();
     candidate.victims.push_back(placed.pod);
     return false;
   };

@@ -10,7 +10,8 @@
 #include "berth/client/events.h"
 #include "berth/client/informer.h"
 #include "berth/gang/gang_plugin.h"
-#include "berth/gang/place_group.h"
+#include "berth/gang/gang_preemption.h"
+#include "berth/gang/preempt_group.h"
 #include "berth/sched/decider.h"
 #include "berth/sched/queue.h"
 #include "berth/sched/sampling.h"
@@ -127,7 +128,7 @@ class Scheduler::Process : public std::enable_shared_from_this<Scheduler::Proces
   std::size_t profile_of(const sched::PodInfo& pod) const;
   void write_condition(const std::string& uid, std::string_view reason, const std::string& message,
                        std::optional<std::string> nominated_node);
-  void evict(const sched::PodPtr& victim, const sched::PodPtr& by, const std::string& node);
+  void evict(const sched::PodPtr& victim, const sched::PodPtr& by, const sched::Decision& decision);
 
   // ---- volumes before the binding (process_volumes.cc)
   // ------------------------------------------------------------------------------------------------

@@ -120,7 +120,8 @@ void Scheduler::Process::decide(std::shared_ptr<Attempt> attempt) {
   metrics_.decided(loop_.now() - attempt->since);
   metrics_.evaluated(profile_of(pod), decision.feasible_nodes);
   if (decision.outcome == sched::Outcome::Unschedulable && !decision.reserved_then_lost &&
-      desk.framework.find("DefaultPreemption") != nullptr) {
+      (desk.framework.find("DefaultPreemption") != nullptr ||
+       gang::preempts_for_groups(desk.framework))) {
     metrics_.preemption_tried(decision.victims.size());
   }
   keep(attempt->queued, decision);
@@ -158,11 +159,16 @@ void Scheduler::Process::decide_group(sched::QueuedPod first) {
       request.explained.insert(pod->uid);
     }
   }
-  gang::GroupDecision decision = place_group(desk.decider, request);
+  gang::GroupDecision decision = place_or_preempt(desk.decider, *groups_, request);
   metrics_.decided(loop_.now() - request.options.now);
+  std::size_t victims = 0;
   for (const gang::MemberDecision& member : decision.members) {
+    victims += member.decision.victims.size();
     metrics_.evaluated(profile_of(*member.pod), member.decision.feasible_nodes);
     keep(queued.at(member.pod->uid), member.decision);
+  }
+  if (!decision.placed && gang::preempts_for_groups(desk.framework)) {
+    metrics_.preemption_tried(victims);
   }
   for (gang::MemberDecision& member : decision.members) {
     settle(std::move(queued.at(member.pod->uid)), std::move(member.decision), request.options.now);

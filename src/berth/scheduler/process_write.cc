@@ -162,7 +162,7 @@ void Scheduler::Process::unschedulable(sched::QueuedPod queued, const sched::Dec
                error ? std::string_view() : std::string_view(pod->uid));
   }
   for (const sched::PodPtr& victim : decision.victims) {
-    evict(victim, pod, decision.nominated_node.value_or(""));
+    evict(victim, pod, decision);
   }
   const auto seen = pods_.find(pod->uid);
   if (seen == pods_.end()) {
@@ -215,7 +215,7 @@ void Scheduler::Process::write_condition(const std::string& uid, std::string_vie
 }
 
 void Scheduler::Process::evict(const sched::PodPtr& victim, const sched::PodPtr& by,
-                               const std::string& node) {
+                               const sched::Decision& decision) {
   ++stats_.preempted;
   if (auto waiting = waiting_.take(victim->uid)) {
     release(*std::move(waiting), "Preemption", fmt::format("preempted by pod {}", by->uid));
@@ -226,8 +226,16 @@ void Scheduler::Process::evict(const sched::PodPtr& victim, const sched::PodPtr&
     return;
   }
   const api::Key key = seen->second.object.key();
-  desk_of(*by).events.record(seen->second.object, client::EventType::Normal, "Preempted",
-                             fmt::format("Preempted by pod {} on node {}", by->uid, node));
+  // A victim goes for a pod on its own node, unless it goes with the rest of its group.
+  const sched::PlacedPod* placed = state_.find_pod(victim->uid);
+  const std::string node = decision.preemption_note.empty() || placed == nullptr
+                               ? decision.nominated_node.value_or("")
+                               : state_.node_name(placed->node);
+  const std::string note =
+      decision.preemption_note.empty() ? "" : fmt::format(": {}", decision.preemption_note);
+  desk_of(*by).events.record(
+      seen->second.object, client::EventType::Normal, "Preempted",
+      sched::event_note(fmt::format("Preempted by pod {} on node {}{}", by->uid, node, note)));
   const auto patch =
       condition_patch(seen->second.object,
                       {.type = "DisruptionTarget",

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "berth/gang/gang_preemption.h"
 #include "berth/scheduler/process.h"
 
 namespace berth::scheduler {
@@ -57,6 +58,7 @@ Result<std::unique_ptr<Scheduler>> Scheduler::start(client::Client& client, Loop
   auto groups = std::make_shared<gang::Groups>();
   sched::Registry registry = sched::builtin_plugins();
   BERTH_CHECK(registry.add(gang::kGangPlugin, gang::gang_plugin(groups)));
+  BERTH_CHECK(registry.add(gang::kGangPreemption, gang::gang_preemption_plugin(groups)));
   std::vector<sched::Framework> frameworks;
   for (const sched::Profile& profile : options.profiles) {
     BERTH_TRY(sched::Framework framework, sched::Framework::make(profile, registry));

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "berth/gang/gang_plugin.h"
+#include "berth/gang/gang_preemption.h"
 
 namespace berth::scheduler {
 
@@ -24,6 +25,8 @@ Result<sched::ConfigContext> context_for(std::string_view gpu_policy) {
                       {"FGDScore", "FGD"}}};
   BERTH_CHECK(context.registry.add(gang::kGangPlugin,
                                    gang::gang_plugin(std::make_shared<const gang::Groups>())));
+  BERTH_CHECK(context.registry.add(
+      gang::kGangPreemption, gang::gang_preemption_plugin(std::make_shared<const gang::Groups>())));
   return context;
 }
 
