@@ -41,7 +41,7 @@ const facts = read('facts.json');
 const classes = new Map(); // "V1Pod" -> "io.k8s.api.core.v1.Pod"
 for (const [name, {models: lines}] of Object.entries(packages)) {
   for (const word of lines.join(' ').split(' ')) {
-    classes.set(/V\d/.test(word) ? word : `V1${word}`, `${name}.${word.replace(/^.*V1/, '')}`);
+    classes.set(/V\d/.test(word) ? word : `V1${word}`, `${name}.${word.replace(/^.*V\d/, '')}`);
   }
 }
 

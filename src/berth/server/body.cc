@@ -10,6 +10,7 @@
 #include "berth/api/yaml.h"
 #include "berth/patch/managed_fields.h"
 #include "berth/schema/body.h"
+#include "berth/server/normal_form.h"
 
 namespace berth::server {
 namespace {
@@ -133,6 +134,7 @@ Answer<api::json::value> checked_object(Call& call, const api::GroupVersionKind&
     return tl::unexpected(status_of(decoded.error()));
   }
   call.warnings.insert(call.warnings.end(), decoded->warnings.begin(), decoded->warnings.end());
+  bring_into_normal_form(gvk, decoded->object);
   return std::move(decoded->object);
 }
 

@@ -224,6 +224,10 @@ json::object version_document(std::string_view kubernetes_version) {
   const std::string minor(minor_on.substr(0, minor_on.find('.')));
   return {{"major", kubernetes_version.substr(0, dot)},
           {"minor", minor},
+          {"emulationMajor", kubernetes_version.substr(0, dot)},
+          {"emulationMinor", minor},
+          {"minCompatibilityMajor", kubernetes_version.substr(0, dot)},
+          {"minCompatibilityMinor", std::to_string(std::stoi(minor) - 1)},
           {"gitVersion", fmt::format("v{}+berth", kubernetes_version)},
           {"gitCommit", ""},
           {"gitTreeState", ""},

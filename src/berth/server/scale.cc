@@ -133,11 +133,11 @@ Answer<net::HttpResponse> answer_scale(const Shared& shared, Call& call,
     return tl::unexpected(status_of(live.error()));
   }
   auto shown = scale_of(*live, paths);
-  if (!shown) {
+  if (!shown && call.info.verb != "update") {
     return tl::unexpected(std::move(shown).error());
   }
   if (call.info.verb != "get") {
-    const auto wanted = wanted_scale(call, *shown);
+    const auto wanted = wanted_scale(call, shown.value_or(json::object()));
     if (!wanted) {
       return tl::unexpected(wanted.error());
     }
@@ -160,9 +160,11 @@ Answer<net::HttpResponse> answer_scale(const Shared& shared, Call& call,
         api::object_at(document, "metadata")["resourceVersion"] = version;
       }
     });
-    const auto written =
-        shared.registry->update(scaled, store::Subresource::None, shared.loop->now(),
-                                tracked_write(shared, call, resource, *query, *live));
+    const auto written = shared.registry->update(
+        scaled, store::Subresource::None, shared.loop->now(),
+        // Nobody comes to own what is scaled of a custom resource.
+        resource.custom ? store::WriteOptions{.dry_run = query->dry_run}
+                        : tracked_write(shared, call, resource, *query, *live));
     if (!written) {
       return tl::unexpected(status_of(written.error()));
     }

@@ -14,7 +14,8 @@ namespace json = boost::json;
 constexpr int kUnprocessable = 422;
 
 /// What field errors begin with, and their CauseType.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kCauses = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kCauses = {{
+    {"conflict with ", "FieldManagerConflict"},
     {"Required value", "FieldValueRequired"},
     {"Invalid value", "FieldValueInvalid"},
     {"Duplicate value", "FieldValueDuplicate"},
@@ -132,7 +133,9 @@ Status status_of(const Error& error) {
   if (error.code == Code::BadRequest && error.where) {
     status.message = to_string(error);
   }
-  if (has_details(error.code)) {
+  const bool lists_types = error.code == Code::UnsupportedMediaType &&
+                           error.message.starts_with("the body of the request");
+  if (has_details(error.code) && !lists_types) {
     status.details = details_of(error);
   }
   return status;

@@ -131,7 +131,9 @@ void hold_for_cleanup(const Shared& shared, const api::Object& definition) {
 Status immutable_uid(const schema::Resource& resource, std::string_view name,
                      std::string_view uid) {
   const Error cause = store::invalid_value("metadata.uid", store::quote(uid), "field is immutable");
-  return status_of(store::invalid(kind_of(resource), name, {cause}).value());
+  Error error = store::invalid(kind_of(resource), name, {cause}).value();
+  error.causes.push_back(cause); // two of kube-apiserver's checks find it
+  return status_of(error);
 }
 
 /// What a patch makes of the object, before it is decoded again.
@@ -274,7 +276,7 @@ Answer<net::HttpResponse> patch_object(const Shared& shared, Call& call,
     return told(shared, call, resource, 200, *live);
   }
   if (const std::string_view uid = api::string_at(*document, "metadata.uid");
-      uid != live->meta().uid && call.info.subresource.empty()) {
+      !uid.empty() && uid != live->meta().uid && call.info.subresource.empty()) {
     return tl::unexpected(immutable_uid(resource, live->meta().name, uid));
   }
   if (auto named = check_name(call, *document); !named) {

@@ -8,18 +8,22 @@
 #include "berth/store/pod_defaults.h"
 #include "berth/store/pod_validation.h"
 #include "berth/store/priority_admission.h"
+#include "berth/store/service_admission.h"
 #include "berth/store/small_kinds.h"
+#include "berth/store/workload_defaults.h"
 
 namespace berth::store {
 
 Admission kubernetes_admission() {
   return {
       .defaults = {&default_small_kinds, &default_priority_class, &default_limit_range,
-                   &default_job, &default_pod},
+                   &default_job, &default_pod, &default_workload, &default_service, &default_budget,
+                   &default_device_claim},
       .mutate = {&generate_job_selector, &resolve_priority, &default_tolerations,
-                 &apply_limit_ranges},
+                 &apply_limit_ranges, &allocate_addresses},
       .validate = {&check_metadata, &check_job, &check_decodable, &check_pod, &check_priority_class,
-                   &check_small_kinds, &check_limit_ranges},
+                   &check_small_kinds, &check_workload, &check_service, &check_device_claim,
+                   &check_limit_ranges},
   };
 }
 

@@ -1,0 +1,258 @@
+#include "berth/store/workload_defaults.h"
+
+#include <fmt/format.h>
+
+#include "berth/api/selector.h"
+#include "berth/store/document.h"
+#include "berth/store/errors.h"
+#include "berth/store/pod_defaults.h"
+
+namespace berth::store {
+namespace {
+
+using api::json::object;
+using api::json::value;
+
+constexpr int kHistory = 10;
+constexpr int kProgressSeconds = 600;
+constexpr const char* kQuarter = "25%";
+
+void default_template(object& spec) {
+  object* pod = object_in(spec, "template");
+  if (object* pod_spec = pod == nullptr ? nullptr : object_in(*pod, "spec")) {
+    default_pod_spec(*pod_spec);
+  }
+}
+
+void default_deployment(object& spec) {
+  set_default(spec, "replicas", 1);
+  object& strategy = api::object_at(spec, "strategy");
+  set_default(strategy, "type", "RollingUpdate");
+  if (text_at(strategy, "type") == "RollingUpdate") {
+    object& rolling = api::object_at(strategy, "rollingUpdate");
+    set_default(rolling, "maxUnavailable", kQuarter);
+    set_default(rolling, "maxSurge", kQuarter);
+  }
+  set_default(spec, "revisionHistoryLimit", kHistory);
+  set_default(spec, "progressDeadlineSeconds", kProgressSeconds);
+}
+
+void default_stateful_set(object& spec) {
+  set_default(spec, "podManagementPolicy", "OrderedReady");
+  object& strategy = api::object_at(spec, "updateStrategy");
+  set_default(strategy, "type", "RollingUpdate");
+  if (text_at(strategy, "type") == "RollingUpdate") {
+    set_default(api::object_at(strategy, "rollingUpdate"), "partition", 0);
+  }
+  object& retention = api::object_at(spec, "persistentVolumeClaimRetentionPolicy");
+  set_default(retention, "whenDeleted", "Retain");
+  set_default(retention, "whenScaled", "Retain");
+  set_default(spec, "replicas", 1);
+  set_default(spec, "revisionHistoryLimit", kHistory);
+}
+
+void default_daemon_set(object& spec) {
+  object& strategy = api::object_at(spec, "updateStrategy");
+  set_default(strategy, "type", "RollingUpdate");
+  if (text_at(strategy, "type") == "RollingUpdate") {
+    object& rolling = api::object_at(strategy, "rollingUpdate");
+    set_default(rolling, "maxUnavailable", 1);
+    set_default(rolling, "maxSurge", 0);
+  }
+  set_default(spec, "revisionHistoryLimit", kHistory);
+}
+
+void default_cron_job(object& spec) {
+  set_default(spec, "concurrencyPolicy", "Allow");
+  set_default(spec, "suspend", false);
+  set_default(spec, "successfulJobsHistoryLimit", 3);
+  set_default(spec, "failedJobsHistoryLimit", 1);
+  object* job = object_in(spec, "jobTemplate");
+  if (object* job_spec = job == nullptr ? nullptr : object_in(*job, "spec")) {
+    default_template(*job_spec);
+  }
+}
+
+void default_request(object& request) {
+  object* exactly = object_in(request, "exactly");
+  if (exactly != nullptr) {
+    set_default(*exactly, "allocationMode", "ExactCount");
+    if (text_at(*exactly, "allocationMode") == "ExactCount") {
+      set_default(*exactly, "count", 1);
+    }
+  }
+  each_in(request, "firstAvailable", [](object& alternative) {
+    set_default(alternative, "allocationMode", "ExactCount");
+    if (text_at(alternative, "allocationMode") == "ExactCount") {
+      set_default(alternative, "count", 1);
+    }
+  });
+}
+
+void default_claim_spec(object& spec) {
+  if (object* devices = object_in(spec, "devices")) {
+    each_in(*devices, "requests", &default_request);
+  }
+}
+
+bool is_workload(const GroupKind& kind) {
+  return kind.group == "apps" && (kind.kind == "Deployment" || kind.kind == "ReplicaSet" ||
+                                  kind.kind == "StatefulSet" || kind.kind == "DaemonSet");
+}
+
+void check_selector(const api::Object& object, FieldErrors& errors) {
+  const value* selector = api::find_path(object.json(), "spec.selector");
+  if (selector == nullptr) {
+    errors.push_back(required_field("spec.selector"));
+    return;
+  }
+  const auto parsed = api::parse_label_selector(*selector);
+  if (parsed && parsed->empty()) {
+    errors.push_back(invalid_value("spec.selector", api::to_json(*selector),
+                                   "empty selector is invalid for deployment"));
+    return;
+  }
+  api::Labels labels;
+  const value* given = api::find_path(object.json(), "spec.template.metadata.labels");
+  if (given != nullptr && given->is_object()) {
+    for (const auto& label : given->get_object()) {
+      labels[std::string(label.key())] = text_at(given->get_object(), label.key());
+    }
+  }
+  if (!parsed || !parsed->matches(labels)) {
+    errors.push_back(invalid_value("spec.template.metadata.labels",
+                                   given == nullptr ? "null" : api::to_json(*given),
+                                   "`selector` does not match template `labels`"));
+  }
+}
+
+void check_claim_devices(const api::Object& claim, FieldErrors& errors) {
+  const value* requests = api::find_path(claim.json(), "spec.devices.requests");
+  for (std::size_t i = 0;
+       requests != nullptr && requests->is_array() && i < requests->get_array().size(); ++i) {
+    const value* exactly = api::find(requests->get_array()[i], "exactly");
+    const value* count = exactly == nullptr ? nullptr : api::find(*exactly, "count");
+    if (count != nullptr && count->is_int64() && count->get_int64() != 0 &&
+        api::string_at(*exactly, "allocationMode") == "All") {
+      errors.push_back(invalid_value(fmt::format("spec.devices.requests[{}].exactly.count", i),
+                                     fmt::to_string(count->get_int64()),
+                                     "must not be specified when allocationMode is 'All'"));
+    }
+  }
+  const value* constraints = api::find_path(claim.json(), "spec.devices.constraints");
+  for (std::size_t i = 0;
+       constraints != nullptr && constraints->is_array() && i < constraints->get_array().size();
+       ++i) {
+    const std::string_view attribute =
+        api::string_at(constraints->get_array()[i], "matchAttribute");
+    if (!attribute.empty() && attribute.find('/') == std::string_view::npos) {
+      errors.push_back(invalid_value(fmt::format("spec.devices.constraints[{}].matchAttribute", i),
+                                     quote(attribute), "must include a domain"));
+    }
+  }
+}
+
+} // namespace
+
+Result<void> default_workload(const AdmissionRequest& request, value& document) {
+  object& whole = document.as_object();
+  object* spec = object_in(whole, "spec");
+  if (spec == nullptr) {
+    return {};
+  }
+  const GroupKind& kind = request.kind;
+  if (kind == GroupKind{"batch", "CronJob"}) {
+    default_cron_job(*spec);
+    set_default(whole, "status", object());
+    return {};
+  }
+  if (!is_workload(kind)) {
+    return {};
+  }
+  default_template(*spec);
+  if (kind.kind == "Deployment") {
+    default_deployment(*spec);
+    set_default(whole, "status", object());
+  } else if (kind.kind == "ReplicaSet") {
+    set_default(*spec, "replicas", 1);
+    set_default(whole, "status", object{{"replicas", 0}});
+  } else if (kind.kind == "StatefulSet") {
+    default_stateful_set(*spec);
+    set_default(whole, "status", object{{"replicas", 0}, {"availableReplicas", 0}});
+  } else {
+    default_daemon_set(*spec);
+    set_default(whole, "status",
+                object{{"currentNumberScheduled", 0},
+                       {"numberMisscheduled", 0},
+                       {"desiredNumberScheduled", 0},
+                       {"numberReady", 0}});
+  }
+  return {};
+}
+
+Result<void> default_budget(const AdmissionRequest& request, value& document) {
+  if (request.kind == GroupKind{"policy", "PodDisruptionBudget"}) {
+    set_default(document.as_object(), "status",
+                object{{"disruptionsAllowed", 0},
+                       {"currentHealthy", 0},
+                       {"desiredHealthy", 0},
+                       {"expectedPods", 0}});
+  }
+  return {};
+}
+
+Result<void> default_device_claim(const AdmissionRequest& request, value& document) {
+  object& whole = document.as_object();
+  object* spec = object_in(whole, "spec");
+  if (request.kind.group != "resource.k8s.io" || spec == nullptr) {
+    return {};
+  }
+  if (request.kind.kind == "ResourceClaim") {
+    default_claim_spec(*spec);
+    set_default(whole, "status", object());
+  } else if (request.kind.kind == "ResourceClaimTemplate") {
+    if (object* inner = object_in(*spec, "spec")) {
+      default_claim_spec(*inner);
+    }
+  }
+  return {};
+}
+
+Result<void> check_device_claim(const AdmissionRequest& request, const api::Object& object) {
+  if (request.kind != GroupKind{"resource.k8s.io", "ResourceClaim"} ||
+      request.subresource == Subresource::Status) {
+    return {};
+  }
+  FieldErrors errors;
+  const value* spec = api::find(object.json(), "spec");
+  if (request.before != nullptr) {
+    const value* before = api::find(request.before->json(), "spec");
+    if (spec != nullptr && before != nullptr && *spec != *before) {
+      errors.push_back(invalid_value("spec", api::to_json(*spec), "field is immutable"));
+    }
+  }
+  check_claim_devices(object, errors);
+  if (!errors.empty()) {
+    return invalid(request.kind, object.meta().name, std::move(errors));
+  }
+  return {};
+}
+
+Result<void> check_workload(const AdmissionRequest& request, const api::Object& object) {
+  if (!is_workload(request.kind) || request.subresource == Subresource::Status) {
+    return {};
+  }
+  FieldErrors errors;
+  const value* replicas = api::find_path(object.json(), "spec.replicas");
+  if (replicas != nullptr && replicas->is_int64() && replicas->get_int64() < 0) {
+    errors.push_back(invalid_value("spec.replicas", fmt::to_string(replicas->get_int64()),
+                                   "must be greater than or equal to 0"));
+  }
+  check_selector(object, errors);
+  if (!errors.empty()) {
+    return invalid(request.kind, object.meta().name, std::move(errors));
+  }
+  return {};
+}
+
+} // namespace berth::store
