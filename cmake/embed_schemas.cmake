@@ -9,7 +9,8 @@ function(berth_embed_schemas target)
   set(bundle ${CMAKE_BINARY_DIR}/gen/schemas.json)
   add_custom_command(OUTPUT ${bundle}
     COMMAND ${BERTH_NODE} ${dir}/bundle.mjs ${bundle}
-    DEPENDS ${dir}/bundle.mjs ${dir}/facts.json ${dir}/packages.json ${dir}/resources.json ${dir}/package-lock.json
+    DEPENDS ${dir}/bundle.mjs ${dir}/facts.json ${dir}/packages.json ${dir}/resources.json ${dir}/wire.json
+            ${dir}/package-lock.json
     COMMENT "Bundling the types of Kubernetes" VERBATIM)
   set(out ${CMAKE_BINARY_DIR}/gen/schemas.S)
   file(CONFIGURE OUTPUT ${out} CONTENT "\t.section .rodata

@@ -4,6 +4,9 @@
 //   packages.json   which Go package a model belongs to (class names hide it), and its group and version
 //   facts.json      type -> field -> what the models do not say, in words (see below)
 //   resources.json  what is served: kinds, plurals, verbs, subresources, in the order of discovery
+//   wire.json       the numbers of fields in protobuf bodies, as the descriptors in kubectl 1.34 have them:
+//                   "NUMBER NAME TYPE, ..."; s text, B bytes, i integer, b boolean, d double, else a message's name;
+//                   * before a type: repeated; %: a map of text to it
 //
 // Words of facts.json; "" instead of a field speaks of the type itself:
 //   map(a,b) set                x-kubernetes-list-type and its keys; lists are atomic otherwise
@@ -18,7 +21,7 @@
 //   null                        written as null when absent
 //   omitempty                   required, and left out when empty
 //
-// The bundle: {"version", "packages": {name: [group, version]}, "resources", "types": {name: [description, words, [[field, words, spec, description], ...]]}}.
+// The bundle: {"version", "packages": {name: [group, version]}, "resources", "wire", "types": {name: [description, words, [[field, words, spec, description], ...]]}}.
 // Words of a field: "r" required, then what becomes of an empty value: k kept, d dropped, z zero, n null.
 // A spec is a form and words: "[]#io.k8s.api.core.v1.Container map(name) merge(name)"; "{}" is a map, "#" a type's name.
 import fs from 'node:fs';
@@ -128,6 +131,6 @@ for (const [owner, of] of Object.entries(facts)) {
 
 const kubernetes = /spec version: v?(?:release-)?([\d.]+)/.exec(fs.readFileSync(path.join(models, 'V1Pod.js'), 'utf8'))[1];
 const groups = Object.fromEntries(Object.entries(packages).map(([name, {group, version}]) => [name, [group, version]]));
-const bundle = {version: kubernetes, packages: groups, resources: read('resources.json'), types};
+const bundle = {version: kubernetes, packages: groups, resources: read('resources.json'), types, wire: read('wire.json')};
 if (!process.argv[2]) die('usage: node bundle.mjs OUT.json');
 fs.writeFileSync(process.argv[2], JSON.stringify(bundle));

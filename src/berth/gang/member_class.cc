@@ -177,10 +177,8 @@ std::vector<MemberClass> member_classes(sched::Decider& decider, const SpreadLev
   std::map<Kind, std::vector<sched::PodPtr>> by_kind;
   for (const sched::PodPtr& pod : pods) {
     Kind kind{.shape = pod->shape, .shade = {}, .labels = {}};
-    for (const auto& entry : decider.framework().entries()) {
-      if (entry.sees_shades) {
-        entry.plugin->shade(*pod, decider.state(), kind.shade);
-      }
+    for (const sched::Plugin* plugin : decider.framework().seeing_shades()) {
+      plugin->shade(*pod, decider.state(), kind.shade);
     }
     const api::Labels& labels = pod->pod->meta.labels;
     for (const std::string& key : keys) {

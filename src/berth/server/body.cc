@@ -10,6 +10,7 @@
 #include "berth/api/yaml.h"
 #include "berth/patch/managed_fields.h"
 #include "berth/schema/body.h"
+#include "berth/schema/protobuf.h"
 #include "berth/server/normal_form.h"
 
 namespace berth::server {
@@ -22,6 +23,13 @@ Answer<std::string> json_text(const Call& call) {
   }
   if (*encoding == Encoding::Json) {
     return call.request->body;
+  }
+  if (*encoding == Encoding::Protobuf) {
+    const auto document = schema::read_protobuf(call.request->body);
+    if (!document) {
+      return tl::unexpected(status_of(document.error()));
+    }
+    return api::to_json(*document);
   }
   const auto documents = api::parse_yaml(call.request->body, "");
   if (!documents) {

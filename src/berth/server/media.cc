@@ -58,6 +58,9 @@ std::optional<Encoding> encoding_of(std::string_view type) {
   if (type.empty() || type == "*/*" || type == "application/*" || type == "application/json") {
     return Encoding::Json;
   }
+  if (type == "application/vnd.kubernetes.protobuf") {
+    return Encoding::Protobuf;
+  }
   if (type == "application/yaml" || type == "application/x-yaml" || type == "text/yaml") {
     return Encoding::Yaml;
   }
@@ -66,7 +69,7 @@ std::optional<Encoding> encoding_of(std::string_view type) {
 
 std::optional<Wanted> wanted_by(const Clause& clause) {
   const auto encoding = encoding_of(clause.type);
-  if (!encoding) {
+  if (!encoding || *encoding == Encoding::Protobuf) { // clients name JSON after it
     return std::nullopt;
   }
   Wanted wanted{.encoding = *encoding};
@@ -103,10 +106,11 @@ Answer<Wanted> wanted_form(std::string_view accept) {
 bool wants_aggregated_discovery(std::string_view accept) {
   for (const Clause& clause : clauses(accept)) {
     if (clause.parameter("g") == "apidiscovery.k8s.io" && clause.parameter("v") == "v2" &&
-        clause.parameter("as") == "APIGroupDiscoveryList" && encoding_of(clause.type)) {
+        clause.parameter("as") == "APIGroupDiscoveryList" &&
+        encoding_of(clause.type) == Encoding::Json) {
       return true;
     }
-    if (clause.parameters.empty() && encoding_of(clause.type)) {
+    if (clause.parameters.empty() && encoding_of(clause.type) == Encoding::Json) {
       return false; // the plain documents come first
     }
   }
@@ -118,7 +122,6 @@ Answer<Encoding> body_encoding(std::string_view content_type) {
     return *encoding;
   }
   return tl::unexpected(
-      // Clients look for these words, protobuf included, before they turn to JSON.
       unsupported_media_type("the body of the request was in an unknown format - accepted media "
                              "types include: application/json, application/yaml, "
                              "application/vnd.kubernetes.protobuf"));

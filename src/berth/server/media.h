@@ -9,7 +9,7 @@
 
 namespace berth::server {
 
-enum class Encoding { Json, Yaml };
+enum class Encoding { Json, Yaml, Protobuf /* of bodies alone */ };
 
 struct Wanted {
   enum class Form { Object, Table, PartialMetadata };
@@ -25,7 +25,7 @@ Answer<Wanted> wanted_form(std::string_view accept);
 /// The aggregated discovery document was asked for.
 bool wants_aggregated_discovery(std::string_view accept);
 
-/// By Content-Type; "" is JSON. 415 for others, protobuf too.
+/// By Content-Type; "" is JSON. 415 for others.
 Answer<Encoding> body_encoding(std::string_view content_type);
 
 std::string_view content_type(Encoding encoding);
