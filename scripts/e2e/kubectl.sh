@@ -67,7 +67,7 @@ spec:
     metadata: {annotations: {berth.dev/run-for: 2s}}
     spec:
       restartPolicy: Never
-      containers: [{name: c, image: train, resources: {limits: {nvidia.com/gpu: 4}}}]
+      containers: [{name: c, image: train, resources: {limits: {nvidia.com/gpu: '4'}}}]
 ---
 apiVersion: v1
 kind: Service

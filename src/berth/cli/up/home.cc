@@ -98,14 +98,14 @@ Result<HomeLock> HomeLock::take(const Home& home) {
   if (file < 0) {
     return failed(home.lock(), "cannot be made");
   }
-  HomeLock lock(file);
   if (::flock(file, LOCK_EX | LOCK_NB) != 0) {
+    ::close(file);
     const auto other = running_at(home);
     return fail(Code::Conflict,
                 fmt::format("a cluster is running already: {} (process {}); try berth down",
                             other ? other->url : "", other ? other->pid : 0));
   }
-  return lock;
+  return HomeLock(file);
 }
 
 HomeLock::HomeLock(HomeLock&& other) noexcept : file_(std::exchange(other.file_, -1)) {}
