@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <array>
 
+#include "berth/controllers/deployment/deployment_controller.h"
 #include "berth/controllers/elastic_quota/elastic_quota_controller.h"
 #include "berth/controllers/node/taint_eviction.h"
 #include "berth/controllers/pod_group/pod_group_controller.h"
 #include "berth/controllers/quota/resource_quota_controller.h"
+#include "berth/controllers/replica_set/replica_set_controller.h"
 #include "berth/controllers/volume/volume_controller.h"
 
 namespace berth::controllers {
@@ -17,6 +19,7 @@ struct Controllers::Running {
         nodes(client, loop, rng.fork(2), options.nodes), evictions(client, loop, rng.fork(3)),
         pod_gc(client, loop, options.pod_gc), pod_groups(client, loop), quotas(client, loop),
         elastic_quotas(client, loop), volumes(client, loop),
+        replica_sets(client, loop, rng.fork(4)), deployments(client, loop, rng.fork(5)),
         garbage(client, loop, options.owned_kinds) {}
 
   JobController jobs;
@@ -27,6 +30,8 @@ struct Controllers::Running {
   ResourceQuotaController quotas;
   ElasticQuotaController elastic_quotas;
   VolumeController volumes;
+  ReplicaSetController replica_sets;
+  DeploymentController deployments;
   GarbageCollector garbage;
 };
 
@@ -42,7 +47,8 @@ void Controllers::collect(const client::GroupKind& kind) {
 bool Controllers::settled() const {
   return running_->jobs.idle() && running_->nodes.idle() && running_->evictions.idle() &&
          running_->pod_gc.idle() && running_->pod_groups.idle() && running_->quotas.idle() &&
-         running_->elastic_quotas.idle() && running_->volumes.idle() && running_->garbage.idle();
+         running_->elastic_quotas.idle() && running_->volumes.idle() &&
+         running_->replica_sets.idle() && running_->deployments.idle() && running_->garbage.idle();
 }
 
 std::string_view acts_on(const client::GroupKind& kind) {
@@ -51,7 +57,7 @@ std::string_view acts_on(const client::GroupKind& kind) {
     std::string_view kind;
     std::string_view actor;
   };
-  static constexpr std::array<Actor, 19> kActors = {{
+  static constexpr std::array<Actor, 21> kActors = {{
       {"", "Pod", "scheduler"},
       {"", "Node", "node-controller"},
       {"", "Namespace", "api"},
@@ -59,6 +65,8 @@ std::string_view acts_on(const client::GroupKind& kind) {
       {"", "ResourceQuota", "resource-quota-controller"},
       {"", "PersistentVolume", "volume-controller"},
       {"", "PersistentVolumeClaim", "volume-controller"},
+      {"apps", "Deployment", "deployment-controller"},
+      {"apps", "ReplicaSet", "replicaset-controller"},
       {"batch", "Job", "job-controller"},
       {"coordination.k8s.io", "Lease", "node-controller"},
       {"metrics.k8s.io", "NodeMetrics", "scheduler"},

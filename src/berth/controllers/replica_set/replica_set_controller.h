@@ -1,0 +1,29 @@
+// Keeps the pods of ReplicaSets as many as they want, and their status true. Source: kubernetes
+// pkg/controller/replicaset. Orphans are not adopted.
+#pragma once
+
+#include <memory>
+
+#include "berth/base/loop.h"
+#include "berth/base/rng.h"
+#include "berth/client/client.h"
+
+namespace berth::controllers {
+
+inline const client::GroupKind kReplicaSets{"apps", "ReplicaSet"};
+
+class ReplicaSetController {
+ public:
+  ReplicaSetController(client::Client& client, Loop& loop, Rng rng);
+  ~ReplicaSetController();
+  ReplicaSetController(const ReplicaSetController&) = delete;
+  ReplicaSetController& operator=(const ReplicaSetController&) = delete;
+
+  bool idle() const;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+} // namespace berth::controllers

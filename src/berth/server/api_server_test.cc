@@ -1,0 +1,219 @@
+// The API server without sockets: requests in, answers out.
+#include "berth/server/api_server.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include "berth/api/json.h"
+#include "berth/base/virtual_loop.h"
+#include "berth/server/access/rbac_admission.h"
+#include "berth/store/memory_store.h"
+
+namespace berth::server {
+namespace {
+
+using testing::HasSubstr;
+
+class Collector final : public net::HttpStream {
+ public:
+  void send(std::string_view bytes) override { text += bytes; }
+  void end() override { ended = true; }
+  std::size_t waiting() const override { return 0; }
+  void on_gone(std::function<void()> gone) override { on_gone_ = std::move(gone); }
+  void leave() { on_gone_(); }
+
+  std::string text;
+  bool ended = false;
+
+ private:
+  std::function<void()> on_gone_;
+};
+
+class Api : public testing::Test {
+ protected:
+  Api() {
+    (void)store::bootstrap(registry, loop.now());
+    ApiServerOptions options;
+    options.access.tokens.add(
+        "admin", {.name = "admin", .uid = {}, .groups = {"system:masters"}, .extra = {}});
+    options.access.tokens.add("user", {.name = "user", .uid = {}, .groups = {}, .extra = {}});
+    options.audit = [this](std::string_view line) { audited += line; };
+    server = *ApiServer::open(loop, registry, std::move(options));
+    settle();
+  }
+
+  void settle() { loop.run_until(loop.now()); }
+  net::HttpResponse ask(const std::string& method, const std::string& target, std::string body = {},
+                        net::HttpHeaders headers = {}) {
+    headers.emplace_back("Authorization", "Bearer " + token);
+    std::optional<net::HttpResponse> answer;
+    server->handle(
+        {.method = method, .target = target, .headers = headers, .body = std::move(body)},
+        [&](net::HttpResponse given) { answer = std::move(given); });
+    settle();
+    EXPECT_TRUE(answer.has_value()) << method << " " << target;
+    return answer.value_or(net::HttpResponse());
+  }
+  api::json::value json(const net::HttpResponse& response) {
+    return api::parse_json(response.body).value_or(nullptr);
+  }
+  static std::string config_map(const std::string& name, const std::string& labels = "{}") {
+    return fmt::format(
+        R"({{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"{}","labels":{}}}}})", name,
+        labels);
+  }
+  std::shared_ptr<Collector> watch(const std::string& target) {
+    auto stream = std::make_shared<Collector>();
+    const net::HttpResponse response = ask("GET", target);
+    EXPECT_TRUE(response.stream);
+    if (response.stream) {
+      response.stream(stream);
+    }
+    return stream;
+  }
+
+  static constexpr const char* kMaps = "/api/v1/namespaces/default/configmaps";
+
+  VirtualLoop loop{TimePoint::from_unix_seconds(1'700'000'000)};
+  store::MemoryStore store;
+  store::Registry registry{store,
+                           Rng(1),
+                           {.namespaces = store::Registry::Namespaces::MustExist,
+                            .admission = with_rbac(store::server_admission())}};
+  std::unique_ptr<ApiServer> server;
+  std::string token = "admin";
+  std::string audited;
+};
+
+TEST_F(Api, ListsComeInPagesOfOneMoment) {
+  for (const char* name : {"a", "b", "c"}) {
+    EXPECT_EQ(ask("POST", kMaps, config_map(name)).status, 201);
+  }
+  const auto first = json(ask("GET", std::string(kMaps) + "?limit=2"));
+  EXPECT_EQ(api::find(first, "items")->as_array().size(), 2U);
+  EXPECT_EQ(api::to_json(*api::find_path(first, "metadata.remainingItemCount")), "1");
+  ask("DELETE", std::string(kMaps) + "/c");
+  const std::string next(api::string_at(first, "metadata.continue"));
+  const auto second = json(ask("GET", std::string(kMaps) + "?limit=2&continue=" + next));
+  ASSERT_EQ(api::find(second, "items")->as_array().size(), 1U) << "as it was when the list began";
+  EXPECT_EQ(api::find_path(second, "metadata.continue"), nullptr);
+  EXPECT_EQ(ask("GET", std::string(kMaps) + "?continue=page-99").status, 410);
+}
+
+TEST_F(Api, AWatchShowsWhatComesAndEndsInTime) {
+  ask("POST", kMaps, config_map("a"));
+  const auto stream = watch(std::string(kMaps) + "?watch=true&timeoutSeconds=5");
+  EXPECT_THAT(stream->text, HasSubstr(R"({"type":"ADDED","object":{"kind":"ConfigMap")"));
+  ask("POST", kMaps, config_map("b"));
+  ask("DELETE", std::string(kMaps) + "/a");
+  EXPECT_THAT(stream->text, HasSubstr(R"("name":"b")"));
+  EXPECT_THAT(stream->text, HasSubstr(R"("type":"DELETED")"));
+  EXPECT_FALSE(stream->ended);
+  loop.run_until(loop.now() + Duration::seconds(6));
+  EXPECT_TRUE(stream->ended);
+}
+
+TEST_F(Api, AWatchWhoseReaderLeavesIsForgotten) {
+  const auto stream = watch(std::string(kMaps) + "?watch=true");
+  stream->leave();
+  ask("POST", kMaps, config_map("a"));
+  EXPECT_EQ(stream->text, "");
+}
+
+TEST_F(Api, AWatchByLabelsShowsLeavingAsDeleted) {
+  ask("POST", kMaps, config_map("a", R"({"x":"y"})"));
+  const auto stream = watch(std::string(kMaps) + "?watch=true&labelSelector=x%3Dy");
+  ask("PATCH", std::string(kMaps) + "/a", R"({"metadata":{"labels":{"x":null}}})",
+      {{"Content-Type", "application/merge-patch+json"}});
+  EXPECT_THAT(stream->text, HasSubstr(R"("type":"DELETED")"));
+}
+
+TEST_F(Api, WhatIsNotThereIsNotThere) {
+  EXPECT_EQ(ask("GET", "/nope").status, 404);
+  EXPECT_EQ(ask("GET", "/api/v1/nope").status, 404);
+  EXPECT_EQ(ask("PUT", "/api/v1/nodes").status, 405);
+  EXPECT_EQ(ask("GET", "/api/v1/namespaces/default/pods/a/log").status, 501);
+  EXPECT_EQ(ask("GET", kMaps, "", {{"Accept", "application/vnd.kubernetes.protobuf"}}).status, 406);
+  EXPECT_EQ(ask("POST", kMaps, "x", {{"Content-Type", "text/plain"}}).status, 415);
+}
+
+TEST_F(Api, RightsAreAskedForFirst) {
+  token = "user";
+  EXPECT_EQ(ask("GET", kMaps).status, 403);
+  EXPECT_EQ(ask("GET", "/version").status, 200);
+  token = "wrong";
+  EXPECT_EQ(ask("GET", kMaps).status, 401);
+  EXPECT_THAT(audited, HasSubstr("\"code\":403"));
+}
+
+TEST_F(Api, ADryRunChangesNothing) {
+  EXPECT_EQ(ask("POST", std::string(kMaps) + "?dryRun=All", config_map("a")).status, 201);
+  EXPECT_EQ(ask("GET", std::string(kMaps) + "/a").status, 404);
+}
+
+TEST_F(Api, YamlIsReadAndWritten) {
+  EXPECT_EQ(ask("POST", kMaps,
+                "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: v}\n",
+                {{"Content-Type", "application/yaml"}})
+                .status,
+            201);
+  EXPECT_THAT(ask("GET", std::string(kMaps) + "/a", "", {{"Accept", "application/yaml"}}).body,
+              HasSubstr("data:\n  k: v\n"));
+}
+
+TEST_F(Api, LargeListsAreCompressedForWhoTakesThem) {
+  for (int i = 0; i < 40; ++i) {
+    ask("POST", kMaps,
+        fmt::format(
+            R"({{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"m{}"}},"data":{{"k":"{}"}}}})",
+            i, std::string(8000, 'x')));
+  }
+  EXPECT_GT(ask("GET", kMaps).body.size(), 300'000U);
+  const auto packed = ask("GET", kMaps, "", {{"Accept-Encoding", "gzip"}});
+  EXPECT_EQ(net::header_of(packed.headers, "Content-Encoding"), "gzip");
+  EXPECT_LT(packed.body.size(), 30'000U);
+}
+
+TEST_F(Api, ADefinitionIsServedAtOnceAndTakesItsObjectsAlong) {
+  const std::string definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+  const auto made = ask("POST", definitions, R"({"apiVersion":"apiextensions.k8s.io/v1",
+    "kind":"CustomResourceDefinition","metadata":{"name":"rings.example.com"},"spec":{
+    "group":"example.com","scope":"Namespaced","names":{"plural":"rings","kind":"Ring"},
+    "versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{
+    "type":"object","properties":{"spec":{"type":"object","properties":{
+    "size":{"type":"integer","minimum":1,"default":3}}}}}}}]}})");
+  ASSERT_EQ(made.status, 201) << made.body;
+  const std::string rings = "/apis/example.com/v1/namespaces/default/rings";
+  const auto ring =
+      ask("POST", rings,
+          R"({"apiVersion":"example.com/v1","kind":"Ring","metadata":{"name":"r"},"spec":{}})");
+  EXPECT_THAT(ring.body, HasSubstr(R"("size":3)"));
+  EXPECT_EQ(
+      ask("POST", rings,
+          R"({"apiVersion":"example.com/v1","kind":"Ring","metadata":{"name":"q"},"spec":{"size":0}})")
+          .status,
+      422);
+  EXPECT_THAT(ask("GET", "/openapi/v3/apis/example.com/v1").body, HasSubstr("Ring"));
+  ask("DELETE", definitions + "/rings.example.com");
+  loop.run_until(loop.now() + Duration::seconds(5));
+  EXPECT_EQ(ask("GET", definitions + "/rings.example.com").status, 404);
+  EXPECT_EQ(ask("GET", rings).status, 404);
+}
+
+TEST_F(Api, RequestsThatAreNoRequestsNeverCrash) {
+  for (const char* target :
+       {"", "/", "//", "/api", "/apis//", "/api/v1/namespaces//pods", "/api/v1/pods?%zz",
+        "/api/v1/pods?limit=", "/api/v1/namespaces/a/b/c/d/e/f", "/openapi/v3/",
+        "/openapi/v3/apis/x/y"}) {
+    for (const char* method : {"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", ""}) {
+      for (const char* body : {"", "{", "[]", "null", "{\"metadata\":null}", "{\"metadata\":[]}"}) {
+        (void)ask(method, target, body);
+      }
+    }
+  }
+}
+
+} // namespace
+} // namespace berth::server
