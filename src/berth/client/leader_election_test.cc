@@ -15,9 +15,9 @@ namespace {
 
 class Election : public testing::Test {
  protected:
-  std::unique_ptr<LeaderElection> stand(Client& client, const std::string& who) {
+  std::unique_ptr<LeaderElection> stand(Client& over, const std::string& who) {
     return std::make_unique<LeaderElection>(
-        client, loop, ElectionOptions{.name = "scheduler", .identity = who},
+        over, loop, ElectionOptions{.name = "scheduler", .identity = who},
         [this, who] { log.push_back(who + " leads"); },
         [this, who] { log.push_back(who + " lost"); });
   }

@@ -20,13 +20,13 @@ template <class Move> bool better(const Move& a, const Move& b) {
 
 } // namespace
 
-EvictionSearch::EvictionSearch(VictimBook& book, std::vector<MemberClass> classes)
+EvictionSearch::EvictionSearch(VictimBook& book, std::vector<PendingClass> classes)
     : book_(&book), classes_(std::move(classes)), nodes_(classes_.size()), room_(classes_.size()) {
   sites_.resize(state().node_slots());
   for (Site& one : sites_) {
     one.members.assign(classes_.size(), 0);
   }
-  for (const MemberClass& one : classes_) {
+  for (const PendingClass& one : classes_) {
     sessions_.push_back(one.session);
     position_.emplace_back(sites_.size(), kNowhere);
   }

@@ -18,7 +18,7 @@
 namespace berth::gang {
 
 /// Members of one shape.
-struct MemberClass {
+struct PendingClass {
   std::vector<sched::PodPtr> pods;         ///< that need room, not placed; not empty
   sched::FilterSession* session = nullptr; ///< of one of them, prepared; outlives the search
 };
@@ -33,7 +33,7 @@ class EvictionSearch {
   static constexpr std::size_t kMostHolders = 8;
 
   /// Classes hardest first; their sessions are of one state, which is as before after every call.
-  EvictionSearch(VictimBook& book, std::vector<MemberClass> classes);
+  EvictionSearch(VictimBook& book, std::vector<PendingClass> classes);
 
   /// Is there a set of victims with which all members have room on these nodes? Then the book,
   /// which had taken nobody, has taken it. Of equal nodes the first ones are used.
@@ -112,7 +112,7 @@ class EvictionSearch {
   void return_members_beyond_spare(std::size_t group);
 
   VictimBook* book_;
-  std::vector<MemberClass> classes_;
+  std::vector<PendingClass> classes_;
   std::vector<sched::FilterSession*> sessions_;
   std::vector<std::vector<sched::NodeId>> nodes_;  ///< by class: where to look
   std::vector<std::vector<std::size_t>> position_; ///< by class and node: index in nodes_

@@ -189,8 +189,8 @@ class Members {
   /// Does the search know what place_group will say?
   bool exact() const { return exact_; }
 
-  std::vector<MemberClass> classes() const {
-    std::vector<MemberClass> classes;
+  std::vector<PendingClass> classes() const {
+    std::vector<PendingClass> classes;
     for (std::size_t i = 0; i < shapes_.size(); ++i) {
       classes.push_back({.pods = shapes_[i], .session = sessions_[i].get()});
     }
