@@ -264,7 +264,9 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
   }
 
   Answer<net::HttpResponse> whole(Call& call, const schema::Resource& resource) {
-    if (call.info.verb == "create" && !call.info.name.empty()) {
+    const bool of_one = call.info.verb == "update" || call.info.verb == "patch";
+    if ((call.info.verb == "create" && !call.info.name.empty()) ||
+        (of_one && call.info.name.empty())) {
       return tl::unexpected(method_not_allowed());
     }
     if (resource.group.empty() && resource.plural == "bindings" && call.info.verb == "create") {

@@ -117,7 +117,18 @@ class SelectorBuilder : public ObjectBuilder<SelectorBuilder> {
   using ObjectBuilder::ObjectBuilder;
   SelectorBuilder& selects(std::string_view key, std::string_view value) {
     json::object& selector = api::object_at(spec(), "selector");
-    (is_service() ? selector : api::object_at(selector, "matchLabels"))[text(key)] = text(value);
+    if (is_service()) {
+      selector[text(key)] = text(value);
+      return *this;
+    }
+    api::object_at(selector, "matchLabels")[text(key)] = text(value);
+    json::object& meta = api::object_at(api::object_at(spec(), "template"), "metadata");
+    api::object_at(meta, "labels")[text(key)] = text(value); // or a server would refuse it
+    return *this;
+  }
+  /// A Service without an address may be without ports.
+  SelectorBuilder& headless() {
+    spec()["clusterIP"] = "None";
     return *this;
   }
   bool is_service() const { return document().at("kind") == "Service"; }
@@ -138,7 +149,7 @@ inline NodeMetricsBuilder node_metrics(std::string_view node) {
   return NodeMetricsBuilder(node);
 }
 inline SelectorBuilder service(std::string_view name) {
-  return SelectorBuilder("v1", "Service", name).ns("default");
+  return SelectorBuilder("v1", "Service", name).ns("default").headless();
 }
 inline SelectorBuilder replica_set(std::string_view name) {
   return SelectorBuilder("apps/v1", "ReplicaSet", name).ns("default");

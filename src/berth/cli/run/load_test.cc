@@ -135,7 +135,7 @@ TEST_F(LoadTest, AWrongTopologyFileSaysWhere) {
   options.topology_files = {path};
   const Load l = load("{apiVersion: v1, kind: Pod, metadata: {name: p}}", options);
   ASSERT_EQ(l.errors.size(), 1U);
-  EXPECT_EQ(to_string(l.errors[0]).find(path + ":2:24"), 0U) << to_string(l.errors[0]);
+  EXPECT_EQ(to_string(l.errors[0]).find(path + ":2:25"), 0U) << to_string(l.errors[0]);
 }
 
 TEST_F(LoadTest, TheExampleClusterIsValid) {

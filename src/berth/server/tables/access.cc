@@ -128,14 +128,102 @@ TableShape api_service_shape() {
               age_column()}};
 }
 
+/// "APIVERSION/KIND" or "NAMESPACE/NAME" of what is at `path`; <unset> if there is nothing.
+Cell joined(std::string_view path, std::string_view first, std::string_view second) {
+  return [=](const Row& row) {
+    if (members_at(row.document(), path) == nullptr) {
+      return json::value("<unset>");
+    }
+    const std::string a = text_at(row.document(), fmt::format("{}.{}", path, first));
+    const std::string b = text_at(row.document(), fmt::format("{}.{}", path, second));
+    return json::value(a.empty() ? b : fmt::format("{}/{}", a, b));
+  };
+}
+
+TableShape policy_shape() {
+  return {.columns = {name_column(),
+                      {.name = "Validations",
+                       .type = "integer",
+                       .description = "How many expressions it has.",
+                       .cell = size_of("spec.validations")},
+                      {.name = "ParamKind",
+                       .description = "The kind of its parameters.",
+                       .cell = joined("spec.paramKind", "apiVersion", "kind")},
+                      age_column()}};
+}
+
+TableShape policy_binding_shape() {
+  return {.columns = {name_column(),
+                      {.name = "PolicyName",
+                       .description = "The policy that it binds.",
+                       .cell = text("spec.policyName")},
+                      {.name = "ParamRef",
+                       .description = "The parameters that it gives.",
+                       .cell = joined("spec.paramRef", "namespace", "name")},
+                      age_column()}};
+}
+
+json::value dangling(const Row& row) {
+  const auto status = condition_status(list_at(row.document(), "status.conditions"), "Dangling");
+  return json::value(status.empty() ? "?" : status);
+}
+
+TableShape flow_schema_shape() {
+  return {.columns = {name_column(),
+                      {.name = "PriorityLevel",
+                       .description = "The level of its requests.",
+                       .cell = text("spec.priorityLevelConfiguration.name")},
+                      {.name = "MatchingPrecedence",
+                       .type = "integer",
+                       .description = "The least that matches a request decides.",
+                       .cell = number("spec.matchingPrecedence")},
+                      {.name = "DistinguisherMethod",
+                       .description = "How flows are told apart.",
+                       .cell = text("spec.distinguisherMethod.type", "<none>")},
+                      age_column(),
+                      {.name = "MissingPL",
+                       .description = "Whether its level does not exist.",
+                       .cell = &dangling}}};
+}
+
+/// A number of a level's limits; <none> where it has none.
+Cell limit(std::string_view path) {
+  return [=](const Row& row) {
+    const json::value* found = api::find_path(row.document(), path);
+    return found != nullptr && found->is_number() ? *found : json::value("<none>");
+  };
+}
+
+TableShape priority_level_shape() {
+  const auto limited = [](std::string_view name, std::string_view path) {
+    return Column{
+        .name = std::string(name), .description = "A limit of the level.", .cell = limit(path)};
+  };
+  return {.columns = {
+              name_column(),
+              {.name = "Type",
+               .description = "Limited, or exempt from limits.",
+               .cell = text("spec.type")},
+              limited("NominalConcurrencyShares", "spec.limited.nominalConcurrencyShares"),
+              limited("Queues", "spec.limited.limitResponse.queuing.queues"),
+              limited("HandSize", "spec.limited.limitResponse.queuing.handSize"),
+              limited("QueueLengthLimit", "spec.limited.limitResponse.queuing.queueLengthLimit"),
+              age_column()}};
+}
+
 constexpr std::string_view kRbac = "rbac.authorization.k8s.io";
 constexpr std::string_view kAdmission = "admissionregistration.k8s.io";
+constexpr std::string_view kFlowControl = "flowcontrol.apiserver.k8s.io";
 constexpr KindShape kShapes[] = {
     {kRbac, "RoleBinding", &binding_shape},
     {kRbac, "ClusterRoleBinding", &binding_shape},
     {"certificates.k8s.io", "CertificateSigningRequest", &signing_request_shape},
     {kAdmission, "MutatingWebhookConfiguration", &webhooks_shape},
     {kAdmission, "ValidatingWebhookConfiguration", &webhooks_shape},
+    {kAdmission, "ValidatingAdmissionPolicy", &policy_shape},
+    {kAdmission, "ValidatingAdmissionPolicyBinding", &policy_binding_shape},
+    {kFlowControl, "FlowSchema", &flow_schema_shape},
+    {kFlowControl, "PriorityLevelConfiguration", &priority_level_shape},
     {"apiregistration.k8s.io", "APIService", &api_service_shape},
 };
 
