@@ -141,6 +141,14 @@ check 'every kind lists' '' bash -c "for r in \$('$k' api-resources --verbs=list
 check 'helm' 'STATUS: deployed' "$tools/helm/helm" install demo scripts/e2e/chart
 check 'helm upgrade' 'REVISION: 2' "$tools/helm/helm" upgrade demo scripts/e2e/chart --set replicas=2
 check 'helm rollback' 'Rollback was a success' "$tools/helm/helm" rollback demo 1
+check 'rollout' 'successfully rolled out' "$k" rollout status deployment/demo-inference --timeout=60s
+check 'scale' 'scaled' "$k" scale deployment demo-inference --replicas=3
+check 'a new image' 'image updated' "$k" set image deployment/demo-inference server=registry.example/inference:2.0
+check 'rollout of it' 'successfully rolled out' "$k" rollout status deployment/demo-inference --timeout=60s
+check 'rollout history' '^2 ' "$k" rollout history deployment/demo-inference
+check 'rollout undo' 'rolled back' "$k" rollout undo deployment/demo-inference
+check 'rollout back' 'successfully rolled out' "$k" rollout status deployment/demo-inference --timeout=60s
+check 'three pods serve' '3/3 +3 +3' "$k" get deployment demo-inference
 check 'helm uninstall' 'uninstalled' "$tools/helm/helm" uninstall demo
 check 'delete' 'deleted' "$k" delete -f "$work/app.yaml" --timeout=60s
 check 'down' 'stopped' "$berth" down

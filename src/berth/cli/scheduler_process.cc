@@ -85,7 +85,8 @@ class Process {
     }
     scheduler_ = *std::move(started);
     pages_ = scheduler::pages(*scheduler_, loop_);
-    say_(fmt::format("leading; scheduling for {} at {}", options_.scheduler.profiles.front().scheduler_name,
+    say_(fmt::format("leading; scheduling for {} at {}",
+                     options_.scheduler.profiles.front().scheduler_name,
                      options_.access.url.to_string()));
   }
 

@@ -79,11 +79,11 @@ struct RemoteClient::Link : std::enable_shared_from_this<RemoteClient::Link> {
 
   void next() {
     while (in_flight < options.in_flight && !waiting.empty()) {
-      auto [asked, done] = std::move(waiting.front());
+      auto [asked, answered] = std::move(waiting.front());
       waiting.pop_front();
       ++in_flight;
       http.send(access.url, request_of(asked),
-                [this, done = std::move(done)](Result<net::HttpResponse> response) {
+                [this, done = std::move(answered)](Result<net::HttpResponse> response) {
                   const auto self = shared_from_this(); // `done` may drop the client
                   --in_flight;
                   done(std::move(response));

@@ -52,9 +52,8 @@ struct Cluster::State {
   State(Loop& on_loop, ClusterSpec given, ClusterOptions options)
       : loop(on_loop), spec(std::move(given)), rng(options.seed),
         store(options.store != nullptr ? options.store : &own_store),
-        registry(*store, rng.fork(1), options.registry),
-        admin(registry, on_loop), direct(registry, on_loop),
-        control_line(direct, on_loop, rng.fork(5), options.line_faults),
+        registry(*store, rng.fork(1), options.registry), admin(registry, on_loop),
+        direct(registry, on_loop), control_line(direct, on_loop, rng.fork(5), options.line_faults),
         scheduler_line(direct, on_loop, rng.fork(6), options.line_faults),
         fleet(on_loop, registry, rng.fork(2), options) {
     const auto bootstrapped = store::bootstrap(registry, loop.now());

@@ -38,7 +38,8 @@ struct ClusterOptions {
   std::shared_ptr<const scheduler::SchedulerOptions> scheduler = nullptr;
   /// Pods whose scheduling decisions are kept whole (explain/book.h); each must parse.
   std::vector<std::string> explain = {};
-  /// Where objects are kept; must outlive the cluster. null: in memory, for as long as the cluster lives.
+  /// Where objects are kept; must outlive the cluster. null: in memory, for as long as the cluster
+  /// lives.
   store::Store* store = nullptr;
   store::Registry::Options registry = {};
   /// How bad the lines between the API and every component are; none by default.

@@ -34,7 +34,7 @@ net::HttpResponse not_a_page() {
 }
 
 /// HEAD is answered as GET: the HTTP server leaves the body out.
-std::string_view method_of(const net::HttpRequest& request) {
+std::string method_of(const net::HttpRequest& request) {
   return request.method == "HEAD" ? "GET" : request.method;
 }
 
@@ -243,20 +243,21 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
     const schema::Subresource* sub = resource.subresource(call.info.subresource);
     const api::GroupVersionKind gvk = sub == nullptr ? resource.gvk() : sub->kind;
     const auto type = sub == nullptr ? resource.type : schema::Catalogue::builtin().type(gvk);
-    auto body = read_object(call, gvk, *type);
-    if (!body) {
-      return tl::unexpected(std::move(body).error());
+    auto read = read_object(call, gvk, *type);
+    if (!read) {
+      return tl::unexpected(std::move(read).error());
     }
+    api::json::value body = *std::move(read);
     if (gvk.group == "authorization.k8s.io") {
       const auto query = write_query(call, "CreateOptions");
       if (!query) {
         return tl::unexpected(query.error());
       }
       const patch::Target target = write_target(resource, "");
-      *body = patch::track_update(target, target.zero, *std::move(body),
-                                  writer_of(shared, call, *query));
+      body = patch::track_update(target, target.zero, std::move(body),
+                                 writer_of(shared, call, *query));
     }
-    const auto reviewed = access->answer(call.info, call.user, *body, shared.loop->now());
+    const auto reviewed = access->answer(call.info, call.user, body, shared.loop->now());
     if (!reviewed) {
       return tl::unexpected(reviewed.error());
     }
@@ -345,7 +346,7 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
       group = group.substr(0, group.find('/'));
       found = group_document(resources, group);
     }
-    return found.empty() ? not_a_page() : document(std::move(found));
+    return found.empty() ? not_a_page() : document(found);
   }
 
   Answer<net::HttpResponse> aggregated_answer(DiscoveryPart part) {
@@ -355,7 +356,7 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
     return response;
   }
 
-  static net::HttpResponse document(boost::json::object whole) {
+  static net::HttpResponse document(const boost::json::object& whole) {
     return net::json_response(200, api::to_json(whole) + "\n");
   }
 
