@@ -32,7 +32,6 @@ struct NamedScalar {
   std::string_view description;
 };
 
-constexpr std::string_view kMeta = "io.k8s.apimachinery.pkg.apis.meta.v1.";
 constexpr std::array kNamedScalars = {
     NamedScalar{"io.k8s.apimachinery.pkg.api.resource.Quantity", Form::Quantity, "",
                 "A fixed-point number with a suffix: 100m, 1.5, 2Gi, 5e3."},
