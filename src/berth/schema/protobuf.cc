@@ -1,5 +1,6 @@
 #include "berth/schema/protobuf.h"
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cstdint>
@@ -23,6 +24,8 @@ namespace json = boost::json;
 
 constexpr std::string_view kMagic("k8s\0", 4);
 constexpr int kMostNesting = 100;
+constexpr std::int64_t kMostSeconds = 9'000'000'000; // what a TimePoint reaches, about 285 years
+constexpr std::int64_t kMostNanos = 999'999'999;
 constexpr std::string_view kMeta = "io.k8s.apimachinery.pkg.apis.meta.v1.";
 
 // ---- the table of field numbers
@@ -346,8 +349,9 @@ class Reader {
         if (p.numbers.empty()) {
           return nullptr;
         }
-        const TimePoint time =
-            TimePoint::from_unix_seconds(p.number(1)) + Duration::nanos(p.number(2));
+        const std::int64_t seconds = std::clamp(p.number(1), -kMostSeconds, kMostSeconds);
+        const std::int64_t nanos = std::clamp<std::int64_t>(p.number(2), 0, kMostNanos);
+        const TimePoint time = TimePoint::from_unix_seconds(seconds) + Duration::nanos(nanos);
         return json::value(micro ? to_rfc3339_micro(time) : to_rfc3339(time));
       });
     }

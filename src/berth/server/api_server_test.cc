@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "berth/api/json.h"
@@ -22,7 +24,11 @@ class Collector final : public net::HttpStream {
   void end() override { ended = true; }
   std::size_t waiting() const override { return 0; }
   void on_gone(std::function<void()> gone) override { on_gone_ = std::move(gone); }
-  void leave() { on_gone_(); }
+  void leave() {
+    if (const auto gone = std::exchange(on_gone_, nullptr)) {
+      gone();
+    }
+  }
 
   std::string text;
   bool ended = false;
@@ -42,6 +48,12 @@ class Api : public testing::Test {
     options.audit = [this](std::string_view line) { audited += line; };
     server = *ApiServer::open(loop, registry, std::move(options));
     settle();
+  }
+
+  ~Api() override {
+    for (const auto& stream : streams) {
+      stream->leave();
+    }
   }
 
   void settle() { loop.run_until(loop.now()); }
@@ -71,6 +83,7 @@ class Api : public testing::Test {
     if (response.stream) {
       response.stream(stream);
     }
+    streams.push_back(stream);
     return stream;
   }
 
@@ -85,6 +98,7 @@ class Api : public testing::Test {
   std::unique_ptr<ApiServer> server;
   std::string token = "admin";
   std::string audited;
+  std::vector<std::shared_ptr<Collector>> streams;
 };
 
 TEST_F(Api, ListsComeInPagesOfOneMoment) {
