@@ -115,6 +115,42 @@ BENCHMARK(decide_gpu_pods_of_one_shape)
     ->Iterations(500'000)
     ->Unit(benchmark::kMicrosecond);
 
+/// An empty cluster takes pods of one GPU until it is full, as scheduler_perf counts: nobody leaves
+/// meanwhile.
+void fill_with_gpu_pods_of_one_shape(benchmark::State& bench) {
+  SchedulingWorld world(gpu_profile());
+  for (std::int64_t i = 0; i < bench.range(0); ++i) {
+    world.with(gpu_node(i));
+  }
+  Decider decider(world.framework(), world.state());
+  const PodPtr example = world.state().describe(gpu_pod(6).build());
+  const std::int64_t room = bench.range(0) * 8 * 15 / 16; // every sixteenth node is tainted
+  std::vector<PodPtr> pods;
+  std::int64_t decisions = 0;
+  for (auto _ : bench) {
+    bench.PauseTiming();
+    for (const PodPtr& pod : pods) {
+      world.state().remove_pod(pod->uid);
+    }
+    pods.clear();
+    for (std::int64_t i = 0; i < room - room / 100; ++i) {
+      auto pod = std::make_shared<PodInfo>(*example);
+      pod->uid = fmt::format("uid-{}", decisions++);
+      pods.push_back(std::move(pod));
+    }
+    bench.ResumeTiming();
+    for (const PodPtr& pod : pods) {
+      benchmark::DoNotOptimize(decider.decide(pod));
+    }
+  }
+  bench.SetItemsProcessed(decisions);
+}
+BENCHMARK(fill_with_gpu_pods_of_one_shape)
+    ->Arg(1000)
+    ->Arg(5000)
+    ->Arg(20'000)
+    ->Unit(benchmark::kMillisecond);
+
 /// The same, every node looked at for every pod.
 void decide_mixed_gpu_pods_plainly(benchmark::State& bench) {
   SchedulingWorld world(gpu_profile());
