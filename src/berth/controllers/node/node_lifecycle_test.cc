@@ -143,6 +143,7 @@ TEST_F(NodeLifecycleTest, ANodeThatReturnsKeepsItsPods) {
   wait(1);
   EXPECT_EQ(ready("n1"), "True");
   EXPECT_THAT(taints("n1"), IsEmpty());
+  EXPECT_EQ(api::find_path(plane.find(client::kNodes, {"", "n1"}).json(), "spec.taints"), nullptr);
   wait(3600);
   EXPECT_FALSE(deleted("p"));
   EXPECT_THAT(events(), Contains("TaintManagerEviction p")) << "the deletion is called off";
