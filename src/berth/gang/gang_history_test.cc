@@ -317,7 +317,7 @@ class GangHistory : public testing::TestWithParam<std::uint64_t> {
     for (const Groups::Member& member : groups->members(request.key)) {
       if (const auto* placed = lived.state.find_pod(member.pod->uid)) {
         request.placed_on.push_back(placed->node);
-        twins.placed_on.push_back(*plain.state.find_node(lived.state.node_name(placed->node)));
+        twins.placed_on.push_back(plain.state.find_pod(member.pod->uid)->node); // perhaps one gone
       }
     }
     const std::int64_t needed =
