@@ -99,8 +99,14 @@ Result<void> default_service(const AdmissionRequest& request, value& document) {
   }
   each_in(*spec, "ports", [](object& port) {
     set_default(port, "protocol", "TCP");
-    if (const value* number = port.if_contains("port")) {
-      set_default(port, "targetPort", *number);
+    const value* target = port.if_contains("targetPort");
+    const bool says_none = target != nullptr && (*target == value(0) || *target == value(""));
+    if (const value* number = port.if_contains("port"); number != nullptr) {
+      if (says_none) { // as a client of Go writes one that was not given
+        port["targetPort"] = value(*number);
+      } else {
+        set_default(port, "targetPort", *number);
+      }
     }
   });
   set_default(whole, "status", object{{"loadBalancer", object()}});

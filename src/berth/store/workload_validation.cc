@@ -83,7 +83,9 @@ void check_template(const AdmissionRequest& request, const api::Object& object,
     errors.push_back(required_field("spec.template.spec.containers"));
     return;
   }
-  check_pod_template_spec(*spec, "spec.template.spec", errors);
+  if (request.kind.kind != "StatefulSet") { // its claims are volumes that the template lacks
+    check_pod_template_spec(*spec, "spec.template.spec", errors);
+  }
   const std::string_view restart = api::string_at(*spec, "restartPolicy");
   if (restart != "Always") {
     errors.push_back(

@@ -86,6 +86,16 @@ TEST_F(Workloads, OfAStatefulSetLittleMayChange) {
             "'minReadySeconds' are forbidden");
 }
 
+TEST_F(Workloads, AStatefulSetMountsItsClaims) {
+  const auto made = parsed(
+      R"({"apiVersion":"apps/v1","kind":"StatefulSet","metadata":{"name":"w"},"spec":{"selector":)"
+      R"({"matchLabels":{"app":"w"}},"template":{"metadata":{"labels":{"app":"w"}},"spec":)"
+      R"({"containers":[{"name":"c","image":"x","volumeMounts":[{"name":"data",)"
+      R"("mountPath":"/d"}]}]}},"volumeClaimTemplates":[{"metadata":{"name":"data"},"spec":)"
+      R"({"accessModes":["ReadWriteOnce"]}}]}})");
+  EXPECT_EQ(complaint(made), "");
+}
+
 TEST_F(Workloads, ADaemonSetCountsItsTemplates) {
   const auto made = create(workload("DaemonSet"));
   ASSERT_TRUE(made);
