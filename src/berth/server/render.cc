@@ -7,6 +7,7 @@
 
 #include "berth/api/json.h"
 #include "berth/api/yaml.h"
+#include "berth/server/event_views.h"
 #include "berth/server/table.h"
 
 namespace berth::server {
@@ -71,6 +72,17 @@ json::object table_of(std::span<const api::Object> items, json::object meta,
   return table;
 }
 
+/// The document in the resource's group and version.
+json::object document_of(const api::Object& object, const schema::Resource& resource) {
+  json::value document = object.json();
+  if (is_event_view(resource)) {
+    to_event_view(document);
+  } else {
+    document.as_object()["apiVersion"] = api_version_of(resource);
+  }
+  return std::move(document.as_object());
+}
+
 /// Without kind and apiVersion, which a built-in list says once.
 std::string item_bytes(const api::Object& object, const schema::Resource& resource) {
   if (resource.custom) {
@@ -85,7 +97,7 @@ std::string item_bytes(const api::Object& object, const schema::Resource& resour
       return "{" + bytes.substr(prefix.size());
     }
   }
-  json::object document = object.json().as_object();
+  json::object document = document_of(object, resource);
   document.stable_erase("kind");
   document.stable_erase("apiVersion");
   return json::serialize(document);
@@ -98,12 +110,10 @@ std::string encode(const json::value& document, Encoding encoding) {
 }
 
 std::string object_bytes(const api::Object& object, const schema::Resource& resource) {
-  if (object.gvk().version == resource.version) {
+  if (object.gvk().version == resource.version && object.gvk().group == resource.group) {
     return object.bytes();
   }
-  json::object document = object.json().as_object();
-  document["apiVersion"] = api_version_of(resource);
-  return json::serialize(document);
+  return json::serialize(document_of(object, resource));
 }
 
 std::string render_object(const api::Object& object, const schema::Resource& resource,
