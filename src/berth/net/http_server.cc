@@ -32,6 +32,15 @@ class Session : public std::enable_shared_from_this<Session> {
     read();
   }
 
+  /// Ends after the answer that is due, if any.
+  void drain() {
+    draining_ = true;
+    keep_ = false;
+    if (!busy_ && !reader_.in_request()) {
+      end();
+    }
+  }
+
   /// Nothing is called or answered from here on, but that a stream is told it has no reader.
   void stop();
 
@@ -94,6 +103,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
   void serve(HttpRequest request) {
     timer_.cancel();
+    busy_ = true;
     const std::uint64_t turn = ++turn_;
     const bool keep = request.keep_alive;
     const Body body = request.method == "HEAD" ? Body::Omit : Body::Send;
@@ -114,6 +124,7 @@ class Session : public std::enable_shared_from_this<Session> {
       return;
     }
     timer_.set(service_->options.idle_timeout, [this] { end(); });
+    response.keep_alive = response.keep_alive && !draining_;
     keep_ = response.keep_alive;
     pieces_ = body == Body::Send ? response.pieces : nullptr;
     write(to_bytes(std::move(response), body));
@@ -149,6 +160,7 @@ class Session : public std::enable_shared_from_this<Session> {
       end();
     } else {
       answered_ = false;
+      busy_ = false;
       got({}); // what was sent ahead
     }
   }
@@ -183,6 +195,8 @@ class Session : public std::enable_shared_from_this<Session> {
   std::uint64_t turn_ = 0;
   bool reading_ = false;
   bool answered_ = false;
+  bool busy_ = false; ///< a request has come whose answer is not out
+  bool draining_ = false;
   bool keep_ = true;
   bool stopped_ = false;
   std::shared_ptr<HttpPieces> pieces_; ///< of the answer that is being sent
@@ -231,7 +245,7 @@ class Session::Stream final : public HttpStream {
 
 void Session::start_stream(const HttpResponse& response) {
   timer_.cancel();
-  keep_ = response.keep_alive;
+  keep_ = response.keep_alive && !draining_;
   streaming_ = writing_ = true;
   last_ = false;
   write(chunked_head(response));
@@ -287,9 +301,18 @@ class Server final : public HttpServer {
     BERTH_TRY(listener_, net::listen(*loop_, where, [this](std::shared_ptr<Connection> connection) {
                 greet(std::move(connection));
               }));
+    port_ = listener_->port();
     return {};
   }
-  std::uint16_t port() const override { return listener_->port(); }
+  std::uint16_t port() const override { return port_; }
+  void drain() override {
+    listener_ = nullptr;
+    const auto sessions = sessions_; // those that end leave the set
+    for (const auto& session : sessions) {
+      session->drain();
+    }
+  }
+  std::size_t connections() const override { return sessions_.size(); }
 
  private:
   void greet(std::shared_ptr<Connection> connection) {
@@ -307,6 +330,7 @@ class Server final : public HttpServer {
   AsioLoop* loop_;
   std::shared_ptr<const Service> service_;
   std::unique_ptr<Listener> listener_;
+  std::uint16_t port_ = 0;
   std::set<std::shared_ptr<Session>> sessions_;
 };
 

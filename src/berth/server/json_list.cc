@@ -1,11 +1,13 @@
 #include "berth/server/json_list.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <boost/json/serialize.hpp>
 #include <fmt/format.h>
 
 #include "berth/api/json.h"
+#include "berth/server/event_views.h"
 
 namespace berth::server {
 namespace {
@@ -15,12 +17,25 @@ namespace json = api::json;
 constexpr std::size_t kPiece = std::size_t{256} * 1024;
 constexpr std::string_view kEnd = "]}\n";
 
-/// What an item looks like whose stored bytes do not begin as those of a built-in kind.
-std::string item_text(const api::Object& object, const schema::Resource& resource) {
-  json::object document = object.json().as_object();
-  if (resource.custom) {
-    document["apiVersion"] = resource.gvk().api_version();
+/// The document in the resource's group and version.
+json::object document_of(const api::Object& object, const schema::Resource& resource) {
+  json::value document = object.json();
+  if (is_event_view(resource)) {
+    to_event_view(document);
   } else {
+    document.as_object()["apiVersion"] = resource.gvk().api_version();
+  }
+  return std::move(document.as_object());
+}
+
+bool is_as_stored(const api::Object& object, const schema::Resource& resource) {
+  return object.gvk().version == resource.version && object.gvk().group == resource.group;
+}
+
+/// An item whose stored bytes do not begin as those of a built-in kind.
+std::string item_text(const api::Object& object, const schema::Resource& resource) {
+  json::object document = document_of(object, resource);
+  if (!resource.custom) {
     document.stable_erase("kind");
     document.stable_erase("apiVersion");
   }
@@ -42,12 +57,8 @@ json::object list_meta(const ListHead& head) {
 }
 
 std::string object_bytes(const api::Object& object, const schema::Resource& resource) {
-  if (object.gvk().version == resource.version) {
-    return object.bytes();
-  }
-  json::object document = object.json().as_object();
-  document["apiVersion"] = resource.gvk().api_version();
-  return json::serialize(document);
+  return is_as_stored(object, resource) ? object.bytes()
+                                        : json::serialize(document_of(object, resource));
 }
 
 JsonList::JsonList(std::vector<api::Object> items, const ListHead& head,
@@ -62,7 +73,7 @@ JsonList::JsonList(std::vector<api::Object> items, const ListHead& head,
                          resource.list_kind, version, json::serialize(list_meta(head)));
   size_ = opening_.size() + kEnd.size() + (items_.empty() ? 0 : items_.size() - 1);
   for (std::size_t i = 0; i < items_.size(); ++i) {
-    const bool as_stored = resource.custom ? items_[i].gvk().version == resource.version
+    const bool as_stored = resource.custom ? is_as_stored(items_[i], resource)
                                            : items_[i].bytes().starts_with(heads_[0]) ||
                                                  items_[i].bytes().starts_with(heads_[1]);
     if (!as_stored) {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "berth/api/json.h"
+#include "berth/server/event_views.h"
 #include "berth/server/list_query.h"
 
 namespace berth::server {
@@ -39,8 +40,7 @@ Answer<net::HttpResponse> get_object(const Shared& shared, const Call& call,
   if (!options) {
     return tl::unexpected(options.error());
   }
-  const auto found =
-      shared.registry->get({resource.group, resource.kind}, {call.info.ns, call.info.name});
+  const auto found = shared.registry->get(stored_kind(resource), {call.info.ns, call.info.name});
   if (!found) {
     return tl::unexpected(status_of(found.error()));
   }
