@@ -25,7 +25,7 @@ class Session : public std::enable_shared_from_this<Session> {
   Session(AsioLoop& loop, std::shared_ptr<Connection> connection,
           std::shared_ptr<const Service> service, Gone gone)
       : connection_(std::move(connection)), service_(std::move(service)), gone_(std::move(gone)),
-        reader_(service_->options.limits), timer_(loop) {}
+        peer_(connection_->peer()), reader_(service_->options.limits), timer_(loop) {}
 
   void start() {
     timer_.set(service_->options.idle_timeout, [this] { end(); });
@@ -107,7 +107,7 @@ class Session : public std::enable_shared_from_this<Session> {
     const std::uint64_t turn = ++turn_;
     const bool keep = request.keep_alive;
     const Body body = request.method == "HEAD" ? Body::Omit : Body::Send;
-    request.peer = connection_->peer();
+    request.peer = peer_;
     service_->handler(request, [weak = weak_from_this(), turn, keep, body](HttpResponse response) {
       const auto self = weak.lock();
       if (self && !self->stopped_ && self->turn_ == turn && !self->answered_) {
@@ -126,7 +126,20 @@ class Session : public std::enable_shared_from_this<Session> {
     timer_.set(service_->options.idle_timeout, [this] { end(); });
     response.keep_alive = response.keep_alive && !draining_;
     keep_ = response.keep_alive;
-    write(to_bytes(response, body));
+    pieces_ = body == Body::Send ? response.pieces : nullptr;
+    write(to_bytes(std::move(response), body));
+  }
+
+  /// False: there is none left.
+  bool write_piece() {
+    std::string piece = pieces_ ? pieces_->next() : std::string();
+    if (piece.empty()) {
+      pieces_ = nullptr;
+      return false;
+    }
+    timer_.set(service_->options.idle_timeout, [this] { end(); });
+    write(std::move(piece));
+    return true;
   }
 
   void write(std::string bytes) {
@@ -141,6 +154,8 @@ class Session : public std::enable_shared_from_this<Session> {
     if (streaming_) {
       writing_ = false;
       flush();
+    } else if (write_piece()) {
+      return;
     } else if (!keep_) {
       end();
     } else {
@@ -174,6 +189,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::shared_ptr<Connection> connection_;
   std::shared_ptr<const Service> service_;
   Gone gone_;
+  std::optional<Peer> peer_;
   RequestReader reader_;
   Timer timer_;
   std::uint64_t turn_ = 0;
@@ -183,6 +199,7 @@ class Session : public std::enable_shared_from_this<Session> {
   bool draining_ = false;
   bool keep_ = true;
   bool stopped_ = false;
+  std::shared_ptr<HttpPieces> pieces_; ///< of the answer that is being sent
 
   bool streaming_ = false;
   bool writing_ = false; ///< a write of the stream is under way

@@ -64,6 +64,18 @@ Answer<ListPages::Page> page_of(const Shared& shared, const ListQuery& query) {
   return shared.pages->first(shared.registry->list(whole), query.what, limit);
 }
 
+/// What is short is written at once.
+net::HttpResponse list_answer(const Call& call, JsonList list) {
+  constexpr std::size_t kLong = std::size_t{128} * 1024;
+  net::HttpResponse response = answer(200, call, "");
+  if (list.size() > kLong) {
+    response.pieces = std::make_shared<JsonList>(std::move(list));
+  } else {
+    response.body = list.next();
+  }
+  return response;
+}
+
 } // namespace
 
 Answer<net::HttpResponse> list_objects(const Shared& shared, const Call& call,
@@ -88,6 +100,9 @@ Answer<net::HttpResponse> list_objects(const Shared& shared, const Call& call,
   const ListHead head{.resource_version = page->resource_version,
                       .continue_token = page->continue_token,
                       .remaining = selected ? 0 : page->remaining};
+  if (options->wanted.form == Wanted::Form::Object && options->wanted.encoding == Encoding::Json) {
+    return list_answer(call, {std::move(page->items), head, resource});
+  }
   return answer(200, call, render_list(page->items, head, resource, *options));
 }
 

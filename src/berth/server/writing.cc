@@ -194,6 +194,20 @@ Answer<net::HttpResponse> create_by_apply(const Shared& shared, Call& call, cons
                    }}));
 }
 
+/// A namespace's spec.finalizers change by its subresource finalize, and by nothing else.
+api::Object with_finalizers(const Call& call, const api::Object& live, const api::Object& wanted) {
+  const bool finalizes = call.info.subresource == "finalize";
+  const json::value* list = api::find_path((finalizes ? wanted : live).json(), "spec.finalizers");
+  return (finalizes ? live : wanted).edit([&](json::object& document) {
+    json::object& spec = api::object_at(document, "spec");
+    if (list == nullptr) {
+      spec.stable_erase("finalizers");
+    } else {
+      spec["finalizers"] = *list;
+    }
+  });
+}
+
 } // namespace
 
 Answer<net::HttpResponse> create_object(const Shared& shared, Call& call,
@@ -250,8 +264,10 @@ Answer<net::HttpResponse> update_object(const Shared& shared, Call& call,
   if (!live) {
     return tl::unexpected(status_of(live.error()));
   }
+  const api::Object next =
+      kind_of(resource) == store::kNamespaces ? with_finalizers(call, *live, *object) : *object;
   return told(shared, call, resource, 200,
-              shared.registry->update(*object, subresource_of(call), shared.loop->now(),
+              shared.registry->update(next, subresource_of(call), shared.loop->now(),
                                       tracked_write(shared, call, kept, *query, *live)));
 }
 

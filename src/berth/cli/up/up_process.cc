@@ -40,7 +40,7 @@ class UpProcess {
     lock_.emplace(std::move(lock));
     BERTH_TRY(const Identity identity, identity_of(options_.home, options_.address, loop_.now()));
     BERTH_CHECK(open_store());
-    make_registry();
+    make_registry(identity);
     BERTH_CHECK(follow_faults());
     BERTH_CHECK(listen(identity));
     const std::string host = options_.address.find(':') == std::string::npos
@@ -79,7 +79,7 @@ class UpProcess {
     return {};
   }
 
-  void make_registry() {
+  void make_registry(const Identity& identity) {
     const store::Registry::Options rules{.namespaces = store::Registry::Namespaces::MustExist,
                                          .admission = server::with_rbac(store::server_admission())};
     const auto seed = static_cast<std::uint64_t>(start_.unix_nanos());
@@ -93,6 +93,7 @@ class UpProcess {
     options.seed = seed;
     options.store = store_.get();
     options.registry = rules;
+    options.root_ca = identity.authority.certificate;
     cluster_ = std::make_unique<cluster::Cluster>(loop_, options_.spec, std::move(options));
     registry_ = &cluster_->registry();
     nodes_.emplace(loop_, cluster_->fleet(), cluster_->registry());
