@@ -111,6 +111,43 @@ TEST_F(HttpStreams, TheServerLearnsThatItsReaderHasGone) {
   EXPECT_EQ(stream->waiting(), 0U);
 }
 
+TEST_F(HttpStreams, AServerThatDrainsEndsWithItsLastAnswer) {
+  serve();
+  open("/stream");
+  loop.run();
+  server->drain();
+  EXPECT_EQ(server->connections(), 1U) << "its answer goes on";
+  HttpClient other{loop};
+  std::optional<Result<HttpResponse>> late;
+  other.send(url, {.target = "/elsewhere"}, [&](Result<HttpResponse> answer) {
+    late = std::move(answer);
+    loop.stop();
+  });
+  while (!late) {
+    loop.run();
+  }
+  EXPECT_FALSE(late->has_value()) << "nobody listens any more";
+  stream->send("last");
+  stream->end();
+  while (!ended || server->connections() > 0) {
+    loop.run_for(Duration::millis(1));
+  }
+  EXPECT_EQ(body, "first last");
+  EXPECT_NE(server->port(), 0);
+}
+
+TEST_F(HttpStreams, ADrainedServerClosesWhatWaits) {
+  serve();
+  open("/elsewhere");
+  while (!ended) {
+    loop.run();
+  }
+  server->drain();
+  while (server->connections() > 0) {
+    loop.run_for(Duration::millis(1));
+  }
+}
+
 TEST_F(HttpStreams, AReaderFarBehindIsCutOff) {
   serve(10);
   open("/stream");

@@ -82,9 +82,10 @@ std::vector<LogLine> log_of(const LoggedContainer& container) {
   if (status.state == ContainerState::Exited) {
     lines.push_back(
         {status.finished_at,
-         fmt::format("ended after {} with exit code {}{}",
-                     to_string(status.finished_at - status.started_at), status.exit_code,
-                     status.reason.empty() ? "" : fmt::format(" ({})", status.reason))});
+         fmt::format(
+             "ended after {} with exit code {}{}",
+             to_string(Duration::millis((status.finished_at - status.started_at).count_millis())),
+             status.exit_code, status.reason.empty() ? "" : fmt::format(" ({})", status.reason))});
   }
   return lines;
 }

@@ -243,7 +243,8 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
 
   void count(const Turn& turn, net::HttpResponse& response) {
     const RequestMetrics::Outcome outcome{.code = response.status,
-                                          .bytes = response.body.size(),
+                                          .bytes = response.pieces ? response.pieces->size()
+                                                                   : response.body.size(),
                                           .took = shared.loop->now() - turn.received,
                                           .streams = response.stream != nullptr};
     metrics.answered(turn.labels, outcome);

@@ -91,11 +91,11 @@ class Chaos {
     std::vector<std::string> first(
         names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), kNamed)));
     terminal_.error(fmt::format(
-        "there is no node \"{}\"{}; there {}", node,
+        "there is no node \"{}\"{} ({})", node,
         near.empty() ? "" : fmt::format(", did you mean \"{}\"?", near),
         names.empty()
-            ? "are none"
-            : fmt::format("are: {}{}", fmt::join(first, ", "),
+            ? "there are none"
+            : fmt::format("nodes: {}{}", fmt::join(first, ", "),
                           names.size() > kNamed ? fmt::format(" and {} more", names.size() - kNamed)
                                                 : "")));
     return false;
