@@ -7,6 +7,7 @@ const std::vector<Command>& commands() {
       run_command_table(),           up_command_table(),
       down_command_table(),          status_command_table(),
       scheduler_command_table(),     apiserver_command_table(),
+      snapshot_save_command_table(), snapshot_restore_command_table(),
       golden_command_table(),        golden_openb_command_table(),
       golden_api_command_table(),    hardware_list_command_table(),
       hardware_show_command_table(), completion_command_table(),

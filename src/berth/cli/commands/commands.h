@@ -14,6 +14,8 @@ Command up_command_table();
 Command down_command_table();
 Command status_command_table();
 Command apiserver_command_table();
+Command snapshot_save_command_table();
+Command snapshot_restore_command_table();
 Command hardware_list_command_table();
 Command hardware_show_command_table();
 Command completion_command_table();

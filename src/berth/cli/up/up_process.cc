@@ -9,7 +9,10 @@
 
 #include <fmt/format.h>
 
+#include "berth/cli/process_identity.h"
 #include "berth/cli/up/identity.h"
+#include "berth/cli/up/lead.h"
+#include "berth/cli/up/shared_keys.h"
 #include "berth/hardware/platform.h"
 #include "berth/net/http_server.h"
 #include "berth/server/access/rbac_admission.h"
@@ -20,7 +23,9 @@ namespace berth::cli {
 namespace {
 
 constexpr Duration kLook = Duration::millis(100);
+constexpr int kLooksToResign = 30;
 constexpr std::size_t kConnections = 20'000;
+constexpr const char* kLease = "berth"; // in kube-system
 
 class UpProcess {
  public:
@@ -30,8 +35,8 @@ class UpProcess {
     BERTH_CHECK(make_folders(options_.home));
     BERTH_TRY(HomeLock lock, HomeLock::take(options_.home));
     lock_.emplace(std::move(lock));
-    BERTH_TRY(const Identity identity, identity_of(options_.home, options_.address, loop_.now()));
     BERTH_CHECK(open_store());
+    BERTH_TRY(const Identity identity, identity_of(options_.home, options_.address, loop_.now()));
     make_registry();
     BERTH_CHECK(listen(identity));
     const std::string host = options_.address.find(':') == std::string::npos
@@ -50,10 +55,25 @@ class UpProcess {
     while (!stop()) {
       loop_.run_for(kLook);
     }
+    if (lead_) { // nobody has to wait for it to run out
+      bool done = false;
+      lead_->resign([&] { done = true; });
+      for (int looks = 0; !done && looks < kLooksToResign; ++looks) {
+        loop_.run_for(kLook);
+      }
+    }
   }
 
  private:
   Result<void> open_store() {
+    if (options_.etcd) {
+      BERTH_TRY(auto store, etcd::EtcdStore::open(loop_, *options_.etcd));
+      BERTH_CHECK(identity_of(options_.home, options_.address, loop_.now()));
+      BERTH_CHECK(account_key());
+      BERTH_CHECK(share_keys(options_.home, *store));
+      store_ = std::move(store);
+      return {};
+    }
     if (options_.in_memory) {
       store_ = std::make_unique<store::MemoryStore>();
       return {};
@@ -66,18 +86,26 @@ class UpProcess {
     const store::Registry::Options rules{.namespaces = store::Registry::Namespaces::MustExist,
                                          .admission = server::with_rbac(store::server_admission())};
     const auto seed = static_cast<std::uint64_t>(start_.unix_nanos());
-    if (options_.api_alone) {
-      own_registry_ = std::make_unique<store::Registry>(*store_, Rng(seed), rules);
-      (void)store::bootstrap(*own_registry_, loop_.now());
-      registry_ = own_registry_.get();
+    const auto make_cluster = [this, seed, rules] {
+      cluster::ClusterOptions options = options_.cluster;
+      options.seed = seed + ++clusters_made_;
+      options.store = store_.get();
+      options.registry = rules;
+      return std::make_unique<cluster::Cluster>(loop_, options_.spec, std::move(options));
+    };
+    if (!options_.api_alone && !options_.etcd) {
+      cluster_ = make_cluster();
+      registry_ = &cluster_->registry();
       return;
     }
-    cluster::ClusterOptions options = options_.cluster;
-    options.seed = seed;
-    options.store = store_.get();
-    options.registry = rules;
-    cluster_ = std::make_unique<cluster::Cluster>(loop_, options_.spec, std::move(options));
-    registry_ = &cluster_->registry();
+    own_registry_ = std::make_unique<store::Registry>(*store_, Rng(seed), rules);
+    (void)store::bootstrap(*own_registry_, loop_.now());
+    registry_ = own_registry_.get();
+    if (!options_.api_alone) {
+      lead_ = std::make_unique<Lead>(
+          loop_, *registry_,
+          client::ElectionOptions{.name = kLease, .identity = process_identity()}, make_cluster);
+    }
   }
 
   Result<void> listen(const Identity& identity) {
@@ -149,6 +177,8 @@ class UpProcess {
   std::unique_ptr<store::Store> store_;
   std::unique_ptr<store::Registry> own_registry_;
   std::unique_ptr<cluster::Cluster> cluster_;
+  std::unique_ptr<Lead> lead_;
+  std::uint64_t clusters_made_ = 0;
   store::Registry* registry_ = nullptr;
   std::unique_ptr<server::ApiServer> api_;
   std::unique_ptr<net::HttpServer> server_;
