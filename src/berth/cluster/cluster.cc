@@ -60,7 +60,10 @@ struct Cluster::State {
     if (const auto made = store::bootstrap(registry, loop.now()); !made) {
       log(LogLevel::Error, "cluster", to_string(made.error())); // a store that does not answer
     }
-    controllers = std::make_unique<controllers::Controllers>(control_line, loop, rng.fork(3));
+    controllers::Controllers::Options control;
+    control.root_ca = options.root_ca;
+    controllers =
+        std::make_unique<controllers::Controllers>(control_line, loop, rng.fork(3), control);
     auto started =
         scheduler::Scheduler::start(scheduler_line, loop, rng.fork(4), scheduler_options(options));
     BERTH_ASSERT(started.has_value(), to_string(started.error()));
@@ -207,8 +210,7 @@ const hardware::Platform* Cluster::platform_of(std::string_view node) const {
 }
 
 bool Cluster::acts_on(const api::GroupVersionKind& gvk) {
-  return (gvk.group == "policy" && gvk.kind == "PodDisruptionBudget") || // read by preemption
-         !controllers::acts_on({.group = gvk.group, .kind = gvk.kind}).empty();
+  return !controllers::acts_on({.group = gvk.group, .kind = gvk.kind}).empty();
 }
 
 store::Registry& Cluster::registry() {

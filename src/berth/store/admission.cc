@@ -1,5 +1,7 @@
 #include "berth/store/admission.h"
 
+#include "berth/store/budget_admission.h"
+#include "berth/store/cron_job_admission.h"
 #include "berth/store/decoding.h"
 #include "berth/store/job_admission.h"
 #include "berth/store/limit_range.h"
@@ -11,6 +13,7 @@
 #include "berth/store/service_admission.h"
 #include "berth/store/small_kinds.h"
 #include "berth/store/workload_defaults.h"
+#include "berth/store/workload_validation.h"
 
 namespace berth::store {
 
@@ -22,8 +25,8 @@ Admission kubernetes_admission() {
       .mutate = {&generate_job_selector, &resolve_priority, &default_tolerations,
                  &apply_limit_ranges, &allocate_addresses},
       .validate = {&check_metadata, &check_job, &check_decodable, &check_pod, &check_priority_class,
-                   &check_small_kinds, &check_workload, &check_service, &check_device_claim,
-                   &check_limit_ranges},
+                   &check_small_kinds, &check_workload, &check_cron_job, &check_budget,
+                   &check_service, &check_device_claim, &check_limit_ranges},
   };
 }
 
