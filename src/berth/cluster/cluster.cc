@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "berth/base/assert.h"
+#include "berth/base/log.h"
 #include "berth/client/local_client.h"
 #include "berth/cluster/fleet.h"
 #include "berth/controllers/controllers.h"
@@ -56,8 +57,9 @@ struct Cluster::State {
         direct(registry, on_loop), control_line(direct, on_loop, rng.fork(5), options.line_faults),
         scheduler_line(direct, on_loop, rng.fork(6), options.line_faults),
         fleet(on_loop, registry, rng.fork(2), options) {
-    const auto bootstrapped = store::bootstrap(registry, loop.now());
-    BERTH_ASSERT(bootstrapped.has_value(), to_string(bootstrapped.error()));
+    if (const auto made = store::bootstrap(registry, loop.now()); !made) {
+      log(LogLevel::Error, "cluster", to_string(made.error())); // a store that does not answer
+    }
     controllers::Controllers::Options control;
     control.root_ca = options.root_ca;
     controllers =

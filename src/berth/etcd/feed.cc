@@ -21,6 +21,7 @@ struct Feed::State : std::enable_shared_from_this<Feed::State> {
   void connect() {
     ++round;
     lines = Lines();
+    asked_from = events.known();
     net::HttpStreamEvents stream;
     stream.head = [](const net::HttpResponse&) {};
     stream.piece = [this](std::string_view piece) {
@@ -59,7 +60,7 @@ struct Feed::State : std::enable_shared_from_this<Feed::State> {
       lost(answer->cancel_reason);
       return;
     }
-    if (answer->created && answer->revision < events.known()) {
+    if (answer->created && answer->revision < asked_from) {
       events.went_back(answer->revision);
     }
     wait = options.first_wait;
@@ -109,6 +110,8 @@ struct Feed::State : std::enable_shared_from_this<Feed::State> {
   Timer look;
   Duration wait;
   std::size_t current = 0;
+  std::uint64_t asked_from =
+      0;                   ///< known() when it connected: more may be known by its first answer
   std::uint64_t round = 0; ///< what comes for an earlier one is ignored
   bool told = false;       ///< that it is lost: once, until it is back
 };

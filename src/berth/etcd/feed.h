@@ -28,7 +28,7 @@ class Feed {
     std::function<void(const std::vector<Event>&)> changed;
     /// History from known() on is gone in etcd: what is there is to be read anew.
     std::function<void()> too_old;
-    /// etcd's revision is below known(): it holds other data than it did.
+    /// etcd's revision is below what known() was before: it holds other data than it did.
     std::function<void(std::uint64_t)> went_back;
   };
 

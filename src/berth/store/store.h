@@ -33,8 +33,6 @@ class Store {
  public:
   virtual ~Store() = default;
 
-  /// Whether other processes write to it too, so that what was counted may have changed.
-  virtual bool shared() const { return false; }
   /// Of the last write; starts at 1, so that 0 can mean "none".
   virtual std::uint64_t revision() const = 0;
   virtual std::optional<api::Object> get(const GroupKind& kind, const api::Key& key) const = 0;
@@ -59,6 +57,9 @@ class Store {
   /// Runs `then` once every write so far would survive a crash, or with the error that keeps them
   /// from it. At once where nothing outlives the process anyway.
   virtual void when_durable(std::function<void(const Result<void>&)> then) { then({}); }
+
+  /// Whether other processes write to it too, so that what was counted may have changed.
+  virtual bool shared() const { return false; }
 };
 
 } // namespace berth::store

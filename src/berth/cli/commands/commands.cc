@@ -10,6 +10,7 @@ const std::vector<Command>& commands() {
       top_gpus_command_table(),      chaos_gpu_command_table(),
       chaos_node_command_table(),    chaos_plugin_command_table(),
       scheduler_command_table(),     apiserver_command_table(),
+      snapshot_save_command_table(), snapshot_restore_command_table(),
       golden_command_table(),        golden_openb_command_table(),
       golden_api_command_table(),    hardware_list_command_table(),
       hardware_show_command_table(), completion_command_table(),

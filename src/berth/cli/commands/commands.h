@@ -14,6 +14,8 @@ Command up_command_table();
 Command down_command_table();
 Command status_command_table();
 Command apiserver_command_table();
+Command snapshot_save_command_table();
+Command snapshot_restore_command_table();
 Command top_nodes_command_table();
 Command top_pods_command_table();
 Command top_gpus_command_table();

@@ -1,12 +1,9 @@
 // berth scheduler: a scheduler for a Kubernetes cluster, in kube-scheduler's place or beside it.
-#include <unistd.h>
-
-#include <array>
-
 #include <fmt/format.h>
 
 #include "berth/cli/commands/commands.h"
 #include "berth/cli/listen_address.h"
+#include "berth/cli/process_identity.h"
 #include "berth/cli/run/interrupt.h"
 #include "berth/cli/run/manifest_files.h"
 #include "berth/cli/scheduler_process.h"
@@ -16,11 +13,6 @@ namespace berth::cli {
 namespace {
 
 constexpr std::string_view kDefaultListen = "127.0.0.1:10259";
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
-}
 
 /// Of the file, if there is one, else Berth's own profile.
 Result<sched::SchedulerConfig> configured(const Values& values, Terminal& terminal) {
@@ -52,7 +44,7 @@ std::optional<client::ElectionOptions> election_of(const sched::SchedulerConfig&
   }
   return client::ElectionOptions{.ns = wanted.resource_namespace,
                                  .name = wanted.resource_name,
-                                 .identity = fmt::format("{}_{}", host_name(), getpid()),
+                                 .identity = process_identity(),
                                  .lease_duration = wanted.lease_duration,
                                  .renew_deadline = wanted.renew_deadline,
                                  .retry_period = wanted.retry_period};

@@ -15,12 +15,16 @@
 #include "berth/cli/up/detach.h"
 #include "berth/cli/up/home.h"
 #include "berth/cli/up/up_process.h"
+#include "berth/etcd/endpoints.h"
 #include "berth/report/text.h"
 
 namespace berth::cli {
 namespace {
 
 constexpr int kMostPort = 65'535;
+constexpr std::string_view kEtcdEndpoint = "http://127.0.0.1:2379";
+constexpr std::string_view kEtcdPrefix = "/berth";
+constexpr std::string_view kEtcdCompaction = "5m";
 constexpr int kPatienceTenths = 300; // half a minute for a process to end
 
 std::string shown(const std::filesystem::path& path) {
@@ -77,12 +81,44 @@ Result<std::vector<cluster::NodeGroup>> node_groups(const Home& home, const Valu
   return groups;
 }
 
+/// None: objects are kept elsewhere.
+Result<std::optional<etcd::EtcdOptions>> etcd_options(const Values& values) {
+  const bool wanted = values.get("--store", "sqlite") == "etcd";
+  for (const std::string_view flag :
+       {"--etcd-endpoints", "--etcd-prefix", "--etcd-compaction-interval"}) {
+    if (!wanted && values.has(flag)) {
+      return fail(Code::BadRequest, fmt::format("{} has no effect without --store etcd", flag));
+    }
+  }
+  if (!wanted) {
+    return std::nullopt;
+  }
+  etcd::EtcdOptions options;
+  BERTH_TRY(options.endpoints,
+            etcd::parse_endpoints(values.get("--etcd-endpoints", kEtcdEndpoint)));
+  options.prefix = values.get("--etcd-prefix", kEtcdPrefix);
+  if (!options.prefix.starts_with('/') || options.prefix.ends_with('/')) {
+    return fail(Code::BadRequest,
+                fmt::format("--etcd-prefix {}: want a path as /berth, without a slash at its end",
+                            options.prefix));
+  }
+  const std::string every = values.get("--etcd-compaction-interval", kEtcdCompaction);
+  const auto interval = parse_duration(every);
+  if (!interval) {
+    return fail(Code::BadRequest,
+                fmt::format("--etcd-compaction-interval {}: {}", every, interval.error().message));
+  }
+  options.compact_every = *interval > Duration() ? *interval : Duration::max();
+  return options;
+}
+
 Result<UpOptions> up_options(const Values& values, bool api_alone) {
   BERTH_TRY(const Home home, home_of(process_environment()));
   UpOptions options{.home = home, .api_alone = api_alone};
   options.address = values.get("--address", "127.0.0.1");
   BERTH_TRY(options.port, port_of(values));
   options.in_memory = values.get("--store", "sqlite") == "memory";
+  BERTH_TRY(options.etcd, etcd_options(values));
   options.audit_log = values.get("--audit-log");
   if (const std::string path = values.get("--token-auth-file"); !path.empty()) {
     BERTH_TRY(const std::string text, read_text(path));
@@ -111,6 +147,9 @@ std::string ready_line(const UpOptions& options, const UpReady& ready) {
   if (!options.api_alone) {
     line += fmt::format("   {} {}, {} {}", ready.nodes, ready.nodes == 1 ? "node" : "nodes",
                         ready.gpus, ready.gpus == 1 ? "GPU" : "GPUs");
+  }
+  if (options.etcd) {
+    return line + fmt::format("   data etcd {}", options.etcd->prefix);
   }
   return line + (options.in_memory ? "   nothing is kept"
                                    : fmt::format("   data {}", shown(options.home.data())));
@@ -222,11 +261,28 @@ std::vector<Flag> server_flags() {
            .fallback = "127.0.0.1"},
           {.name = "--store",
            .value = "STORE",
-           .help = "where objects are kept: a SQLite file that outlives the process, or its memory",
+           .help =
+               "where objects are kept: a SQLite file that outlives the process, its memory, or "
+               "etcd, which several processes may share",
            .group = "API",
            .fallback = "sqlite",
-           .choices = {"sqlite", "memory"},
+           .choices = {"sqlite", "memory", "etcd"},
            .offers = Offers::Choices},
+          {.name = "--etcd-endpoints",
+           .value = "URL[,URL]...",
+           .help = "the members of the etcd of --store etcd",
+           .group = "ETCD",
+           .fallback = kEtcdEndpoint},
+          {.name = "--etcd-prefix",
+           .value = "PATH",
+           .help = "what every key begins with; clusters of different prefixes do not meet",
+           .group = "ETCD",
+           .fallback = kEtcdPrefix},
+          {.name = "--etcd-compaction-interval",
+           .value = "DURATION",
+           .help = "how old etcd's history may grow before it is dropped, or 0s to leave it",
+           .group = "ETCD",
+           .fallback = kEtcdCompaction},
           {.name = "--token-auth-file",
            .value = "FILE",
            .help = "bearer tokens: lines of token,user,uid,\"group1,group2\" (docs/access.md)",
@@ -273,22 +329,26 @@ std::vector<Flag> up_flags() {
 } // namespace
 
 Command up_command_table() {
-  return {.name = "up",
-          .summary = "start a cluster that kubectl, helm and client libraries can use",
-          .synopsis = {"[--nodes PLATFORM:COUNT]... [FLAGS]"},
-          .description =
-              {"Serves the Kubernetes API on this machine, with controllers, Berth's scheduler and "
-               "simulated GPU nodes behind it, and goes on in the background until berth down. "
-               "Needs neither root, nor GPUs, nor containers.",
-               "Certificates, data and log are kept in ~/.berth, or in $BERTH_HOME; what was "
-               "created is still there after down and up."},
-          .flags = up_flags(),
-          .examples = {{"six GPU nodes", "up --nodes dgx-h100:4 --nodes l40s-pcie-8:2"},
-                       {"the same cluster again", "up"}},
-          .exit_codes = {{kDone, "the API is ready"},
-                         {kFailed, "it could not start"},
-                         {kUsage, "the command line is wrong"}},
-          .run = &run_up};
+  return {
+      .name = "up",
+      .summary = "start a cluster that kubectl, helm and client libraries can use",
+      .synopsis = {"[--nodes PLATFORM:COUNT]... [FLAGS]"},
+      .description =
+          {"Serves the Kubernetes API on this machine, with controllers, Berth's scheduler and "
+           "simulated GPU nodes behind it, and goes on in the background until berth down. "
+           "Needs neither root, nor GPUs, nor containers.",
+           "Certificates, data and log are kept in ~/.berth, or in $BERTH_HOME; what was "
+           "created is still there after down and up.",
+           "With --store etcd several processes, each with a home of its own, serve one cluster; "
+           "one of them leads and runs controllers, scheduler and nodes, until it falls silent "
+           "and another takes over. Give all of them the same --nodes."},
+      .flags = up_flags(),
+      .examples = {{"six GPU nodes", "up --nodes dgx-h100:4 --nodes l40s-pcie-8:2"},
+                   {"the same cluster again", "up"}},
+      .exit_codes = {{kDone, "the API is ready"},
+                     {kFailed, "it could not start"},
+                     {kUsage, "the command line is wrong"}},
+      .run = &run_up};
 }
 
 Command down_command_table() {

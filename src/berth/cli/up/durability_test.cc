@@ -1,35 +1,41 @@
 // A write that was answered is kept: the serving process is killed again and again while eight
-// writers are at it, and every object that was acknowledged is there afterwards.
+// writers are at it, and every object that was acknowledged is there afterwards. A full disk
+// refuses writes, keeps what it had, and takes writes again once there is room.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <poll.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <sys/resource.h>
 
 #include <algorithm>
-#include <csignal>
-#include <fstream>
-#include <iterator>
+#include <cstdlib>
 #include <set>
 
 #include <fmt/format.h>
 
 #include "berth/api/json.h"
-#include "berth/cli/up/up_process.h"
-#include "berth/net/http_client.h"
+#include "berth/cli/up/served_fixture.h"
+#include "berth/store/snapshot.h"
 
 namespace berth::cli {
 namespace {
 
-constexpr int kRounds = 20;
 constexpr int kWriters = 8;
 constexpr int kAnswersARound = 150;
 constexpr const char* kMaps = "/api/v1/namespaces/default/configmaps";
 
-std::string text_of(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
+/// BERTH_KILLS of them, a few unless it says otherwise.
+int rounds() {
+  const char* told = std::getenv("BERTH_KILLS");
+  return told == nullptr ? 5 : std::max(1, std::atoi(told));
+}
+
+net::HttpRequest creating(const std::string& name, const std::string& value = "") {
+  return {
+      .method = "POST",
+      .target = kMaps,
+      .headers = {{"Content-Type", "application/json"}},
+      .body = fmt::format(
+          R"({{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"{}"}},"data":{{"a":"{}"}}}})",
+          name, value)};
 }
 
 class Durability : public testing::Test {
@@ -39,90 +45,54 @@ class Durability : public testing::Test {
     std::filesystem::remove_all(home.folder);
   }
   void TearDown() override {
-    stop();
+    served.reset();
     std::filesystem::remove_all(home.folder);
   }
 
-  /// Starts the process and waits until it answers.
   void start() {
-    child = ::fork();
-    ASSERT_GE(child, 0);
-    if (child == 0) {
-      ::prctl(PR_SET_PDEATHSIG, SIGKILL); // never outlives the test
-      const auto served = serve_cluster(
-          {.home = home, .port = 0, .api_alone = true}, [] { return false; },
-          [](const UpReady&) {});
-      std::fputs((to_string(served.error()) + "\n").c_str(), stderr);
-      ::_exit(1);
-    }
-    for (int tenth = 0; tenth < 600; ++tenth) {
-      const auto running = running_at(home);
-      if (running && running->pid == child) {
-        url = *net::HttpUrl::parse(running->url);
-        return;
-      }
-      ::poll(nullptr, 0, 50);
-    }
-    FAIL() << "it does not come up";
-  }
-  void stop() {
-    if (child > 0) {
-      ::kill(child, SIGKILL);
-      ::waitpid(child, nullptr, 0);
-      child = 0;
-    }
-  }
-
-  net::HttpClientOptions options() const {
-    net::HttpClientOptions with{.idle_connections = kWriters};
-    with.tls = *net::TlsContext::client({.ca = text_of(home.pki() / "ca.crt"),
-                                         .certificate = text_of(home.pki() / "admin.crt"),
-                                         .key = text_of(home.pki() / "admin.key")});
-    return with;
+    served.emplace(UpOptions{.home = home, .api_alone = true});
+    ASSERT_TRUE(served->start()) << "it does not come up";
   }
 
   /// Writes until enough is answered, then kills the process under the writers' hands.
   void write_and_kill(int round) {
     net::AsioLoop loop;
-    net::HttpClient client(loop, options());
+    net::HttpClient client(loop, served->client_options(kWriters));
     int next = 0;
     int answered = 0;
     int silent = 0;
     std::function<void()> write = [&] {
       const std::string name = fmt::format("r{}-{}", round, next++);
-      client.send(
-          url,
-          {.method = "POST",
-           .target = kMaps,
-           .headers = {{"Content-Type", "application/json"}},
-           .body = fmt::format(
-               R"({{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"{}"}}}})", name)},
-          [&, name](const Result<net::HttpResponse>& answer) {
-            if (answer && answer->status == 201) {
-              acknowledged.insert(name);
-              if (++answered == kAnswersARound) {
-                ::kill(child, SIGKILL);
-              }
-              write();
-            } else if (++silent == kWriters) {
-              loop.stop();
-            }
-          });
+      client.send(served->url(), creating(name),
+                  [&, name](const Result<net::HttpResponse>& answer) {
+                    if (answer && answer->status == 201) {
+                      acknowledged.insert(name);
+                      if (++answered == kAnswersARound) {
+                        served->kill();
+                      }
+                      write();
+                    } else if (++silent == kWriters) {
+                      loop.stop();
+                    }
+                  });
     };
     for (int i = 0; i < kWriters; ++i) {
       write();
     }
     loop.run();
-    stop();
     EXPECT_GE(answered, kAnswersARound);
   }
 
+  net::HttpResponse ask(const net::HttpRequest& request) const {
+    net::BlockingHttpClient client(served->client_options(1));
+    auto answer = client.send(served->url(), request);
+    EXPECT_TRUE(answer.has_value()) << (answer ? "" : to_string(answer.error()));
+    return answer.value_or(net::HttpResponse{.status = 0});
+  }
+
   std::set<std::string> stored() const {
-    net::BlockingHttpClient client(options());
-    const auto answer = client.send(url, {.target = kMaps});
     std::set<std::string> names;
-    if (const auto list = answer ? api::parse_json(answer->body)
-                                 : Result<api::json::value>(tl::unexpected(answer.error()))) {
+    if (const auto list = api::parse_json(ask({.target = kMaps}).body)) {
       for (const auto& item : api::find(*list, "items")->as_array()) {
         names.emplace(api::string_at(item, "metadata.name"));
       }
@@ -131,21 +101,89 @@ class Durability : public testing::Test {
   }
 
   Home home;
-  net::HttpUrl url;
-  pid_t child = 0;
+  std::optional<test::ServedProcess> served;
   std::set<std::string> acknowledged;
 };
 
 TEST_F(Durability, WhatWasAnsweredSurvivesAKill) {
-  for (int round = 0; round < kRounds; ++round) {
+  const int kills = rounds();
+  for (int round = 0; round < kills; ++round) {
     start();
-    const std::set<std::string> found = stored();
-    EXPECT_TRUE(std::ranges::includes(found, acknowledged)) << "after round " << round;
+    EXPECT_TRUE(std::ranges::includes(stored(), acknowledged)) << "after round " << round;
     write_and_kill(round);
   }
   start();
   EXPECT_TRUE(std::ranges::includes(stored(), acknowledged));
-  EXPECT_GE(acknowledged.size(), std::size_t{kRounds} * kAnswersARound);
+  EXPECT_GE(acknowledged.size(), static_cast<std::size_t>(kills) * kAnswersARound);
+}
+
+TEST_F(Durability, ASnapshotOfARunningClusterHasWhatWasAnswered) {
+  start();
+  for (const char* name : {"a", "b"}) {
+    ASSERT_EQ(ask(creating(name)).status, 201);
+    acknowledged.insert(name);
+  }
+  const std::string file = (home.folder / "saved").string();
+  const auto saved = store::save_snapshot(home.database().string(), {}, file);
+  ASSERT_TRUE(saved.has_value()) << to_string(saved.error());
+  ASSERT_EQ(ask(creating("later")).status, 201);
+  EXPECT_FALSE(store::restore_snapshot(file, home.database().string()).has_value());
+  served.reset();
+  const auto restored = store::restore_snapshot(file, home.database().string());
+  ASSERT_TRUE(restored.has_value()) << to_string(restored.error());
+  start();
+  const std::set<std::string> found = stored();
+  EXPECT_TRUE(std::ranges::includes(found, acknowledged));
+  EXPECT_FALSE(found.contains("later"));
+  // A watch from before starts over.
+  const auto watch = ask({.target = fmt::format("{}?watch=1&timeoutSeconds=1&resourceVersion={}",
+                                                kMaps, saved->revision)});
+  EXPECT_THAT(watch.body, testing::HasSubstr("\"code\":410"));
+}
+
+/// The most bytes that a file of a process may have: a full disk, as far as it can tell.
+void limit_files(pid_t process, rlim_t bytes) {
+  const rlimit limit{.rlim_cur = bytes, .rlim_max = RLIM_INFINITY};
+  ASSERT_EQ(::prlimit(process, RLIMIT_FSIZE, &limit, nullptr), 0);
+}
+
+TEST_F(Durability, AFullDiskRefusesWritesAndKeepsWhatItHad) {
+  std::signal(SIGXFSZ, SIG_IGN); // the process inherits it: a write beyond the limit fails
+  start();
+  const std::string large(200'000, 'x');
+  std::set<std::string> refused;
+  limit_files(served->pid(), rlim_t{4} * 1024 * 1024);
+  for (int i = 0; i < 60; ++i) {
+    const std::string name = fmt::format("m{}", i);
+    const net::HttpResponse answer = ask(creating(name, large));
+    (answer.status == 201 ? acknowledged : refused).insert(name);
+    if (answer.status != 201) {
+      EXPECT_EQ(answer.status, 500);
+      EXPECT_THAT(answer.body, testing::HasSubstr("make room on the disk"));
+    }
+  }
+  ASSERT_FALSE(acknowledged.empty());
+  ASSERT_FALSE(refused.empty());
+  EXPECT_EQ(stored().size(), acknowledged.size() + (stored().contains("kube-root-ca.crt") ? 1 : 0));
+
+  limit_files(served->pid(), RLIM_INFINITY);
+  net::HttpResponse answer;
+  for (int i = 0; i < 100 && answer.status != 201; ++i) { // room is looked for once a second
+    answer = ask(creating(fmt::format("after{}", i)));
+    if (answer.status == 201) {
+      acknowledged.insert(fmt::format("after{}", i));
+    } else {
+      ::poll(nullptr, 0, 50);
+    }
+  }
+  EXPECT_EQ(answer.status, 201);
+  served.reset();
+  start();
+  const std::set<std::string> found = stored();
+  EXPECT_TRUE(std::ranges::includes(found, acknowledged));
+  for (const std::string& name : refused) {
+    EXPECT_FALSE(found.contains(name)) << name;
+  }
 }
 
 } // namespace

@@ -46,15 +46,20 @@ Result<Home> home_of(const Environment& env) {
                                 "cluster's data");
 }
 
+Result<void> make_private_folder(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) {
+    return fail(Code::Unavailable,
+                fmt::format("{}: cannot be made: {}", folder.string(), error.message()));
+  }
+  std::filesystem::permissions(folder, std::filesystem::perms::owner_all, error);
+  return {};
+}
+
 Result<void> make_folders(const Home& home) {
   for (const auto& folder : {home.folder, home.data(), home.pki()}) {
-    std::error_code error;
-    std::filesystem::create_directories(folder, error);
-    if (error) {
-      return fail(Code::Unavailable,
-                  fmt::format("{}: cannot be made: {}", folder.string(), error.message()));
-    }
-    std::filesystem::permissions(folder, std::filesystem::perms::owner_all, error);
+    BERTH_CHECK(make_private_folder(folder));
   }
   return {};
 }

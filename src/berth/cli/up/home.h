@@ -29,6 +29,7 @@ Result<Home> home_of(const Environment& env);
 
 /// Makes the folders, readable by their owner alone. Error: the folder cannot be written.
 Result<void> make_folders(const Home& home);
+Result<void> make_private_folder(const std::filesystem::path& folder);
 /// Replaces a file by a new one with this text, readable by its owner alone, in one step.
 Result<void> write_private(const std::filesystem::path& path, const std::string& text);
 

@@ -9,9 +9,12 @@
 
 #include <fmt/format.h>
 
+#include "berth/cli/process_identity.h"
 #include "berth/cli/up/identity.h"
+#include "berth/cli/up/lead.h"
 #include "berth/cli/up/process_metrics.h"
 #include "berth/cli/up/service_notice.h"
+#include "berth/cli/up/shared_keys.h"
 #include "berth/cli/up/simulated_nodes.h"
 #include "berth/cluster/fault_injector.h"
 #include "berth/hardware/platform.h"
@@ -25,9 +28,11 @@ namespace berth::cli {
 namespace {
 
 constexpr Duration kLook = Duration::millis(100);
+constexpr int kLooksToResign = 30;
 constexpr Duration kBlink = Duration::millis(5);
 constexpr Duration kFarewell = Duration::seconds(10); ///< for requests under way
 constexpr std::size_t kConnections = 20'000;
+constexpr const char* kLease = "berth";   // in kube-system
 constexpr std::uint64_t kFaultStream = 7; ///< of the seed; the cluster uses those before
 
 class UpProcess {
@@ -38,8 +43,8 @@ class UpProcess {
     BERTH_CHECK(make_folders(options_.home));
     BERTH_TRY(HomeLock lock, HomeLock::take(options_.home));
     lock_.emplace(std::move(lock));
-    BERTH_TRY(const Identity identity, identity_of(options_.home, options_.address, loop_.now()));
     BERTH_CHECK(open_store());
+    BERTH_TRY(const Identity identity, identity_of(options_.home, options_.address, loop_.now()));
     make_registry(identity);
     BERTH_CHECK(follow_faults());
     BERTH_CHECK(listen(identity));
@@ -61,6 +66,13 @@ class UpProcess {
       loop_.run_for(kLook);
     }
     notify_service("STOPPING=1");
+    if (lead_) { // nobody has to wait for it to run out
+      bool done = false;
+      lead_->resign([&] { done = true; });
+      for (int looks = 0; !done && looks < kLooksToResign; ++looks) {
+        loop_.run_for(kLook);
+      }
+    }
     api_->drain();
     server_->drain();
     const TimePoint end = loop_.now() + kFarewell;
@@ -71,6 +83,14 @@ class UpProcess {
 
  private:
   Result<void> open_store() {
+    if (options_.etcd) {
+      BERTH_TRY(auto store, etcd::EtcdStore::open(loop_, *options_.etcd));
+      BERTH_CHECK(identity_of(options_.home, options_.address, loop_.now()));
+      BERTH_CHECK(account_key());
+      BERTH_CHECK(share_keys(options_.home, *store));
+      store_ = std::move(store);
+      return {};
+    }
     if (options_.in_memory) {
       store_ = std::make_unique<store::MemoryStore>();
       return {};
@@ -83,20 +103,28 @@ class UpProcess {
     const store::Registry::Options rules{.namespaces = store::Registry::Namespaces::MustExist,
                                          .admission = server::with_rbac(store::server_admission())};
     const auto seed = static_cast<std::uint64_t>(start_.unix_nanos());
-    if (options_.api_alone) {
-      own_registry_ = std::make_unique<store::Registry>(*store_, Rng(seed), rules);
-      (void)store::bootstrap(*own_registry_, loop_.now());
-      registry_ = own_registry_.get();
+    const auto make_cluster = [this, seed, rules, root_ca = identity.authority.certificate] {
+      cluster::ClusterOptions options = options_.cluster;
+      options.seed = seed + ++clusters_made_;
+      options.store = store_.get();
+      options.registry = rules;
+      options.root_ca = root_ca;
+      return std::make_unique<cluster::Cluster>(loop_, options_.spec, std::move(options));
+    };
+    if (!options_.api_alone && !options_.etcd) {
+      cluster_ = make_cluster();
+      registry_ = &cluster_->registry();
+      nodes_.emplace(loop_, cluster_->fleet(), cluster_->registry());
       return;
     }
-    cluster::ClusterOptions options = options_.cluster;
-    options.seed = seed;
-    options.store = store_.get();
-    options.registry = rules;
-    options.root_ca = identity.authority.certificate;
-    cluster_ = std::make_unique<cluster::Cluster>(loop_, options_.spec, std::move(options));
-    registry_ = &cluster_->registry();
-    nodes_.emplace(loop_, cluster_->fleet(), cluster_->registry());
+    own_registry_ = std::make_unique<store::Registry>(*store_, Rng(seed), rules);
+    (void)store::bootstrap(*own_registry_, loop_.now());
+    registry_ = own_registry_.get();
+    if (!options_.api_alone) {
+      lead_ = std::make_unique<Lead>(
+          loop_, *registry_,
+          client::ElectionOptions{.name = kLease, .identity = process_identity()}, make_cluster);
+    }
   }
 
   Result<void> follow_faults() {
@@ -199,6 +227,8 @@ class UpProcess {
   std::unique_ptr<store::Store> store_;
   std::unique_ptr<store::Registry> own_registry_;
   std::unique_ptr<cluster::Cluster> cluster_;
+  std::unique_ptr<Lead> lead_;
+  std::uint64_t clusters_made_ = 0;
   std::optional<SimulatedNodes> nodes_;
   std::optional<cluster::FaultInjector> faults_;
   store::Registry* registry_ = nullptr;

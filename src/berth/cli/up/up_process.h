@@ -1,13 +1,15 @@
 // A lasting cluster: store, Kubernetes API over TLS, controllers, scheduler and simulated nodes, in
-// one process in real time.
+// one process in real time; or in several over one etcd, of which one leads.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "berth/cli/up/home.h"
 #include "berth/cluster/cluster.h"
+#include "berth/etcd/etcd_store.h"
 #include "berth/server/access/static_tokens.h"
 
 namespace berth::cli {
@@ -15,8 +17,11 @@ namespace berth::cli {
 struct UpOptions {
   Home home;
   std::string address = "127.0.0.1";
-  std::uint16_t port = 6443;   ///< 0: any that is free
-  bool in_memory = false;      ///< nothing outlives the process
+  std::uint16_t port = 6443; ///< 0: any that is free
+  bool in_memory = false;    ///< nothing outlives the process
+  /// Where objects are kept instead of the home; processes that name the same one serve one
+  /// cluster, and all but the leader of them the API alone.
+  std::optional<etcd::EtcdOptions> etcd;
   bool api_alone = false;      ///< no controllers, scheduler and nodes
   server::StaticTokens tokens; ///< who may come with which bearer token
   std::string audit_log;       ///< file; "" for none

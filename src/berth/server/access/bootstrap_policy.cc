@@ -349,12 +349,25 @@ std::vector<json::value> bootstrap_policy() {
   return out;
 }
 
+namespace {
+
+/// Another process that serves the same cluster may have been faster with the same.
+Result<void> done_by_somebody(const Result<api::Object>& written) {
+  if (!written && written.error().code != Code::AlreadyExists &&
+      written.error().code != Code::Conflict) {
+    return tl::unexpected(written.error());
+  }
+  return {};
+}
+
+} // namespace
+
 Result<void> ensure_bootstrap_policy(store::Registry& registry, TimePoint now) {
   for (const json::value& document : bootstrap_policy()) {
     BERTH_TRY(const api::Object wanted, api::Object::from_json(document));
     const auto stored = registry.get(store::group_kind(wanted), wanted.key());
     if (!stored) {
-      BERTH_CHECK(registry.create(wanted, now));
+      BERTH_CHECK(done_by_somebody(registry.create(wanted, now)));
       continue;
     }
     const auto& annotations = stored->meta().annotations;
@@ -362,8 +375,8 @@ Result<void> ensure_bootstrap_policy(store::Registry& registry, TimePoint now) {
         at != annotations.end() && at->second == "false") {
       continue;
     }
-    BERTH_CHECK(
-        registry.update(completed(*stored, document.as_object()), store::Subresource::None, now));
+    BERTH_CHECK(done_by_somebody(
+        registry.update(completed(*stored, document.as_object()), store::Subresource::None, now)));
   }
   return {};
 }
