@@ -14,8 +14,6 @@ Result<void> default_budget(const AdmissionRequest& request, api::json::value& d
 /// ResourceClaims and their templates: one device of each request unless it says otherwise.
 Result<void> default_device_claim(const AdmissionRequest& request, api::json::value& document);
 
-/// Counts that contradict the allocation mode, attributes without a domain, a spec that changes.
-Result<void> check_device_claim(const AdmissionRequest& request, const api::Object& object);
 /// Negative replicas, a selector that is missing, empty or does not match the template's labels.
 Result<void> check_workload(const AdmissionRequest& request, const api::Object& object);
 
