@@ -57,6 +57,7 @@ find_package(mimalloc 2.0 REQUIRED)
 # Its CMake package asks for libraries that only its own HTTP server needs.
 find_library(BERTH_PROMETHEUS prometheus-cpp-core REQUIRED)
 find_library(BERTH_RE2 re2 REQUIRED)
+find_package(absl REQUIRED) # time zones
 find_package(GTest REQUIRED)
 find_package(benchmark REQUIRED)
 

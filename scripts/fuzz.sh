@@ -34,14 +34,14 @@ if ! command -v clang++-19 >/dev/null; then
   exit 1
 fi
 
-[ -f build/fuzz/build.ninja ] || cmake --preset fuzz >/dev/null
-cmake --build build/fuzz --parallel 2 -- "${targets[@]/%/_fuzz}"
+[ -f build/asan/build.ninja ] || cmake --preset asan >/dev/null
+cmake --build build/asan --parallel 2 -- "${targets[@]/%/_fuzz}"
 
 findings=build/fuzz/findings
 mkdir -p "$findings"
 found=0
 for target in "${targets[@]}"; do
-  program="build/fuzz/fuzz/${target}_fuzz"
+  program="build/asan/fuzz/${target}_fuzz"
   learnt="build/fuzz/corpus/$target"
   log="build/fuzz/$target.log"
   mkdir -p "$learnt"

@@ -97,6 +97,72 @@ check 'rollout history' '^2 ' "$k" rollout history deployment/demo-inference
 check 'rollout undo' 'rolled back' "$k" rollout undo deployment/demo-inference
 check 'rollout back' 'successfully rolled out' "$k" rollout status deployment/demo-inference --timeout=60s
 check 'three pods serve' '3/3 +3 +3' "$k" get deployment demo-inference
+workloads() { cat <<'YAML'
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: agent}
+spec:
+  selector: {matchLabels: {app: agent}}
+  template: {metadata: {labels: {app: agent}}, spec: {containers: [{name: c, image: one}]}}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: peers}
+spec: {clusterIP: None, selector: {app: db}, ports: [{port: 5432}]}
+---
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: db}
+spec:
+  serviceName: peers
+  replicas: 3
+  selector: {matchLabels: {app: db}}
+  template: {metadata: {labels: {app: db}}, spec: {containers: [{name: c, image: one}]}}
+---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: db}
+spec: {minAvailable: 3, selector: {matchLabels: {app: db}}}
+---
+apiVersion: batch/v1
+kind: CronJob
+metadata: {name: tick}
+spec:
+  schedule: '0 0 1 1 *'
+  timeZone: Europe/Berlin
+  jobTemplate: {spec: {template: {metadata: {annotations: {berth.dev/run-for: 1s}}, spec: {restartPolicy: Never, containers: [{name: c, image: x}]}}}}
+YAML
+}
+workloads >"$work/workloads.yaml"
+check 'untaint' 'untainted' "$k" taint node dgx-h100-1 a-
+check 'workloads' 'cronjob.batch/tick created' "$k" apply -f "$work/workloads.yaml"
+check 'a DaemonSet is everywhere' 'successfully rolled out' "$k" rollout status daemonset/agent --timeout=60s
+check 'its columns' 'agent +3 +3 +3 +3 +3' "$k" get daemonset agent
+check 'a StatefulSet is complete' 'partitioned roll out complete|statefulset rolling update complete' "$k" rollout status statefulset/db --timeout=60s
+check 'its pods have names' 'db-2 +1/1 +Running' "$k" get pods
+check 'endpoints' 'peers-.* 5432 +[0-9.]+,[0-9.]+,[0-9.]+' "$k" get endpointslices -l kubernetes.io/service-name=peers
+check 'a budget is counted' 'db +3 +N/A +0' "$k" get pdb db
+refused 'a budget holds' "Cannot evict pod as it would violate the pod's disruption budget" "$k" drain -l kubernetes.io/hostname --ignore-daemonsets --force --pod-selector app=db --timeout=3s
+check 'uncordon all' 'uncordoned' "$k" uncordon -l kubernetes.io/hostname
+check 'a new image for a DaemonSet' 'image updated' "$k" set image daemonset/agent c=two
+check 'rolls out' 'successfully rolled out' "$k" rollout status daemonset/agent --timeout=120s
+check 'a new image for a StatefulSet' 'image updated' "$k" set image statefulset/db c=two
+check 'rolls out too' 'roll out complete|rolling update complete' "$k" rollout status statefulset/db --timeout=120s
+check 'history of a StatefulSet' '^2 ' "$k" rollout history statefulset/db
+check 'undo a DaemonSet' 'rolled back' "$k" rollout undo daemonset/agent
+check 'it is back' 'successfully rolled out' "$k" rollout status daemonset/agent --timeout=120s
+check 'with its image' 'one' "$k" get daemonset agent -o 'jsonpath={.spec.template.spec.containers[0].image}'
+check 'restart a StatefulSet' 'restarted' "$k" rollout restart statefulset/db
+refused 'what may not change' "updates to statefulset spec for fields other than 'replicas'" "$k" patch statefulset db -p '{"spec":{"serviceName":"x"}}'
+check 'a CronJob by hand' 'job.batch/now created' "$k" create job now --from=cronjob/tick
+check 'its Job' 'condition met' "$k" wait --for=condition=complete job/now --timeout=60s
+refused 'a schedule that is none' 'expected exactly 5 fields, found 2' "$k" create cronjob wrong --image=x --schedule='* *'
+check 'a namespace to delete' 'created' "$k" create namespace doomed
+check 'has an account' 'default' bash -c "for i in 1 2 3 4 5 6 7 8 9 10; do '$k' get serviceaccount default -n doomed && exit 0; done; exit 1"
+check 'with something in it' 'created' "$k" create deployment d -n doomed --image=x --replicas=2
+check 'goes with all of it' 'deleted' "$k" delete namespace doomed --timeout=60s
+refused 'others stay' 'this namespace may not be deleted' "$k" delete namespace default
+check 'workloads go' 'statefulset.apps "db" deleted' "$k" delete -f "$work/workloads.yaml" --timeout=60s
 check 'helm uninstall' 'uninstalled' "$helm" uninstall demo
 check 'delete' 'deleted' "$k" delete -f "$work/app.yaml" --timeout=60s
 check 'down' 'stopped' "$berth" down

@@ -72,6 +72,8 @@ constexpr std::array kClusterScoped = {
     ClusterKind{"scheduling.volcano.sh", "Queue"},
     ClusterKind{"topology.volcano.sh", "HyperNode"},
     ClusterKind{"scheduling.run.ai", "Queue"},
+    ClusterKind{"simulation.berth.dev", "Fault"},
+    ClusterKind{"metrics.berth.dev", "GPU"},
     ClusterKind{"nvidia.com", "ClusterPolicy"},
     ClusterKind{"nvidia.com", "NVIDIADriver"},
     ClusterKind{"nfd.k8s-sigs.io", "NodeFeatureRule"},

@@ -1,7 +1,11 @@
 #include "berth/base/log.h"
 
+#include <boost/json/serialize.hpp>
+#include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
+
+#include "berth/base/log_format.h"
 
 namespace berth {
 namespace {
@@ -14,6 +18,27 @@ spdlog::logger& logger() {
     return made;
   }();
   return *kLogger;
+}
+
+LogFormat& format() {
+  static LogFormat kept = LogFormat::Brief;
+  return kept;
+}
+
+const char* pattern_of(LogFormat format) {
+  switch (format) {
+  case LogFormat::Brief:
+    return "%^%l%$ %v";
+  case LogFormat::Text:
+    return "%Y-%m-%dT%H:%M:%S.%eZ %^%l%$ %v";
+  case LogFormat::Json:
+    return R"({"ts":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l",%v})";
+  }
+  return "%v";
+}
+
+std::string quoted(std::string_view text) {
+  return boost::json::serialize(boost::json::string(text));
 }
 
 spdlog::level::level_enum native(LogLevel level) {
@@ -55,7 +80,19 @@ LogLevel log_level() {
   }
 }
 
+void set_log_format(LogFormat wanted) {
+  format() = wanted;
+  logger().set_pattern(pattern_of(wanted), spdlog::pattern_time_type::utc);
+}
+
 void log(LogLevel level, std::string_view component, const std::string& text) {
+  if (!logger().should_log(native(level))) {
+    return;
+  }
+  if (format() == LogFormat::Json) {
+    logger().log(native(level), R"("component":{},"msg":{})", quoted(component), quoted(text));
+    return;
+  }
   logger().log(native(level), "{}: {}", component, text);
 }
 

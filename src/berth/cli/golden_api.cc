@@ -185,6 +185,7 @@ class Talk {
         answered.warnings.emplace_back(value);
       }
     }
+    response.body = net::take_body(response);
     if (response.stream) {
       answered.body = streamed(response);
     } else if (answered.type.starts_with("application/json")) {

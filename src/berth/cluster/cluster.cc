@@ -58,7 +58,10 @@ struct Cluster::State {
         fleet(on_loop, registry, rng.fork(2), options) {
     const auto bootstrapped = store::bootstrap(registry, loop.now());
     BERTH_ASSERT(bootstrapped.has_value(), to_string(bootstrapped.error()));
-    controllers = std::make_unique<controllers::Controllers>(control_line, loop, rng.fork(3));
+    controllers::Controllers::Options control;
+    control.root_ca = options.root_ca;
+    controllers =
+        std::make_unique<controllers::Controllers>(control_line, loop, rng.fork(3), control);
     auto started =
         scheduler::Scheduler::start(scheduler_line, loop, rng.fork(4), scheduler_options(options));
     BERTH_ASSERT(started.has_value(), to_string(started.error()));
@@ -205,8 +208,7 @@ const hardware::Platform* Cluster::platform_of(std::string_view node) const {
 }
 
 bool Cluster::acts_on(const api::GroupVersionKind& gvk) {
-  return (gvk.group == "policy" && gvk.kind == "PodDisruptionBudget") || // read by preemption
-         !controllers::acts_on({.group = gvk.group, .kind = gvk.kind}).empty();
+  return !controllers::acts_on({.group = gvk.group, .kind = gvk.kind}).empty();
 }
 
 store::Registry& Cluster::registry() {

@@ -42,6 +42,8 @@ struct ClusterOptions {
   /// lives.
   store::Store* store = nullptr;
   store::Registry::Options registry = {};
+  /// controllers::Controllers::Options::root_ca
+  std::string root_ca = {};
   /// How bad the lines between the API and every component are; none by default.
   client::Faults line_faults = {};
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -24,6 +25,9 @@ class Controllers {
     NodeLifecycle::Options nodes;
     PodGc::Options pod_gc;
     std::vector<client::GroupKind> owned_kinds = GarbageCollector::default_kinds();
+    /// The certificate by which pods know the API server, in PEM. With one, namespaces have what
+    /// pods need to reach it, and objects of every kind go with their owners; "": none is served.
+    std::string root_ca = {};
   };
 
   Controllers(client::Client& client, Loop& loop, Rng rng)

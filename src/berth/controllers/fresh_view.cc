@@ -30,11 +30,19 @@ struct FreshView::State : std::enable_shared_from_this<FreshView::State> {
       tombstones; ///< known to be gone while the informer still shows this uid
   Timer check_timer;
   std::unique_ptr<client::Informer> informer;
+  std::vector<Task> sync_tasks; ///< of before the start
 
   void start() {
+    if (informer) {
+      return;
+    }
     informer = std::make_unique<client::Informer>(
         client, loop, spec.what,
         [this](const Object& old, const Object& now) { informed(old, now); });
+    for (Task& task : sync_tasks) {
+      informer->on_sync(std::move(task));
+    }
+    sync_tasks.clear();
   }
 
   void informed(const Object& old, const Object& now) {
@@ -83,7 +91,7 @@ struct FreshView::State : std::enable_shared_from_this<FreshView::State> {
   }
 
   void gone(const Key& key, const std::string& uid) {
-    const Object* shown = informer->find(key);
+    const Object* shown = informer ? informer->find(key) : nullptr;
     if (shown != nullptr && shown->meta().uid == uid) {
       tombstones.insert_or_assign(key, uid);
     }
@@ -167,7 +175,9 @@ struct FreshView::State : std::enable_shared_from_this<FreshView::State> {
 
 FreshView::FreshView(client::Client& client, Loop& loop, Spec spec)
     : state_(std::make_shared<State>(client, loop, std::move(spec))) {
-  state_->start();
+  if (state_->spec.start == Start::AtOnce) {
+    state_->start();
+  }
 }
 
 FreshView::~FreshView() {
@@ -177,11 +187,18 @@ FreshView::~FreshView() {
   state_->informer.reset();
 }
 
+void FreshView::start() {
+  state_->start();
+}
 bool FreshView::synced() const {
-  return state_->informer->synced();
+  return state_->informer && state_->informer->synced();
 }
 void FreshView::on_sync(Task task) {
-  state_->informer->on_sync(std::move(task));
+  if (state_->informer) {
+    state_->informer->on_sync(std::move(task));
+  } else {
+    state_->sync_tasks.push_back(std::move(task));
+  }
 }
 
 const Object* FreshView::find(const Key& key) const {

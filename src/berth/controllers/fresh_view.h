@@ -25,18 +25,25 @@ class FreshView {
   /// As Informer::OnChange; own writes show here too.
   using OnChange = std::function<void(const api::Object& old, const api::Object& now)>;
 
+  enum class Start {
+    AtOnce,
+    WhenAsked ///< with start(): nothing is listed or watched for a controller without work
+  };
   struct Spec {
     client::ListOptions what;
     IndexOf index_of;   ///< may be empty
     OnChange on_change; ///< may be empty
+    Start start = Start::AtOnce;
   };
 
-  /// Starts listing at once. The client and the loop must outlive the view.
+  /// The client and the loop must outlive the view.
   FreshView(client::Client& client, Loop& loop, Spec spec);
   ~FreshView();
   FreshView(const FreshView&) = delete;
   FreshView& operator=(const FreshView&) = delete;
 
+  /// Begins to list, unless it has begun.
+  void start();
   bool synced() const;
   /// Runs once, when (or if) synced.
   void on_sync(Task task);

@@ -6,6 +6,7 @@
 #include <boost/json/object.hpp>
 
 #include "berth/api/json.h"
+#include "berth/controllers/fields.h"
 
 namespace berth::controllers {
 
@@ -71,6 +72,15 @@ bool pod_ready(const api::Object& pod) {
          std::ranges::any_of(conditions->get_array(), [](const json::value& c) {
            return api::string_at(c, "type") == "Ready" && api::string_at(c, "status") == "True";
          });
+}
+
+TimePoint ready_since(const api::Object& pod) {
+  for (const json::value& condition : array_at(pod.json(), "status.conditions")) {
+    if (api::string_at(condition, "type") == "Ready") {
+      return parse_rfc3339(api::string_at(condition, "lastTransitionTime")).value_or(TimePoint());
+    }
+  }
+  return {};
 }
 
 } // namespace berth::controllers

@@ -32,5 +32,7 @@ std::string_view node_name(const api::Object& pod);
 bool terminal(const api::Object& pod);
 /// Condition Ready is True.
 bool pod_ready(const api::Object& pod);
+/// When condition Ready last changed; the epoch if it is not there.
+TimePoint ready_since(const api::Object& pod);
 
 } // namespace berth::controllers

@@ -118,6 +118,17 @@ HttpHeaders HttpRequest::parameters() const {
   return all;
 }
 
+std::string take_body(HttpResponse& response) {
+  std::string body = std::move(response.body);
+  if (const auto pieces = std::exchange(response.pieces, nullptr)) {
+    body.clear();
+    for (std::string piece = pieces->next(); !piece.empty(); piece = pieces->next()) {
+      body += piece;
+    }
+  }
+  return body;
+}
+
 HttpResponse text_response(int status, std::string text) {
   text += '\n';
   return {.status = status,
@@ -139,11 +150,18 @@ std::string to_bytes(const HttpRequest& request, std::string_view host) {
                      request.keep_alive ? "" : "Connection: close\r\n", request.body);
 }
 
-std::string to_bytes(const HttpResponse& response, Body body) {
-  return fmt::format("HTTP/1.1 {} {}\r\n{}Content-Length: {}\r\nConnection: {}\r\n\r\n{}",
-                     response.status, phrase(response.status), header_lines(response.headers),
-                     response.body.size(), response.keep_alive ? "keep-alive" : "close",
-                     body == Body::Send ? std::string_view(response.body) : std::string_view());
+std::string to_bytes(HttpResponse response, Body body) {
+  const std::string head =
+      fmt::format("HTTP/1.1 {} {}\r\n{}Content-Length: {}\r\nConnection: {}\r\n\r\n",
+                  response.status, phrase(response.status), header_lines(response.headers),
+                  response.pieces ? response.pieces->size() : response.body.size(),
+                  response.keep_alive ? "keep-alive" : "close");
+  if (body == Body::Omit || response.pieces) {
+    return head;
+  }
+  std::string bytes = std::move(response.body);
+  bytes.insert(0, head);
+  return bytes;
 }
 
 std::string chunked_head(const HttpResponse& response) {

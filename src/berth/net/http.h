@@ -52,15 +52,29 @@ class HttpStream {
   virtual void on_gone(std::function<void()> gone) = 0;
 };
 
+/// A long body of known size, made as the network takes it: it never lies in memory whole.
+class HttpPieces {
+ public:
+  virtual ~HttpPieces() = default;
+  /// Bytes of all pieces together.
+  virtual std::size_t size() const = 0;
+  /// The next piece; "" after the last.
+  virtual std::string next() = 0;
+};
+
 struct HttpResponse {
   int status = 200;
   HttpHeaders headers;
   std::string body;
   bool keep_alive = true;
+  std::shared_ptr<HttpPieces> pieces; ///< of a server's answer: if set, sent in place of `body`
   /// Of a server's answer: if set, the body is what is sent through the stream that it is given (as
   /// chunks), and `body` has no meaning.
   std::function<void(std::shared_ptr<HttpStream>)> stream;
 };
+
+/// The whole body, however it comes; not that of a stream. Pieces are used up.
+std::string take_body(HttpResponse& response);
 
 /// One line of plain text, ended.
 HttpResponse text_response(int status, std::string text);
@@ -77,7 +91,8 @@ struct HttpLimits {
 std::string to_bytes(const HttpRequest& request, std::string_view host);
 /// `head`: the answer to a HEAD request has no body.
 enum class Body { Send, Omit };
-std::string to_bytes(const HttpResponse& response, Body body = Body::Send);
+/// The head, and the body unless that is in pieces.
+std::string to_bytes(HttpResponse response, Body body = Body::Send);
 /// The head of an answer whose body comes in chunks, one such chunk, and what ends them.
 std::string chunked_head(const HttpResponse& response);
 std::string to_chunk(std::string_view bytes);

@@ -25,11 +25,20 @@ class Session : public std::enable_shared_from_this<Session> {
   Session(AsioLoop& loop, std::shared_ptr<Connection> connection,
           std::shared_ptr<const Service> service, Gone gone)
       : connection_(std::move(connection)), service_(std::move(service)), gone_(std::move(gone)),
-        reader_(service_->options.limits), timer_(loop) {}
+        peer_(connection_->peer()), reader_(service_->options.limits), timer_(loop) {}
 
   void start() {
     timer_.set(service_->options.idle_timeout, [this] { end(); });
     read();
+  }
+
+  /// Ends after the answer that is due, if any.
+  void drain() {
+    draining_ = true;
+    keep_ = false;
+    if (!busy_ && !reader_.in_request()) {
+      end();
+    }
   }
 
   /// Nothing is called or answered from here on, but that a stream is told it has no reader.
@@ -94,10 +103,11 @@ class Session : public std::enable_shared_from_this<Session> {
 
   void serve(HttpRequest request) {
     timer_.cancel();
+    busy_ = true;
     const std::uint64_t turn = ++turn_;
     const bool keep = request.keep_alive;
     const Body body = request.method == "HEAD" ? Body::Omit : Body::Send;
-    request.peer = connection_->peer();
+    request.peer = peer_;
     service_->handler(request, [weak = weak_from_this(), turn, keep, body](HttpResponse response) {
       const auto self = weak.lock();
       if (self && !self->stopped_ && self->turn_ == turn && !self->answered_) {
@@ -114,8 +124,22 @@ class Session : public std::enable_shared_from_this<Session> {
       return;
     }
     timer_.set(service_->options.idle_timeout, [this] { end(); });
+    response.keep_alive = response.keep_alive && !draining_;
     keep_ = response.keep_alive;
-    write(to_bytes(response, body));
+    pieces_ = body == Body::Send ? response.pieces : nullptr;
+    write(to_bytes(std::move(response), body));
+  }
+
+  /// False: there is none left.
+  bool write_piece() {
+    std::string piece = pieces_ ? pieces_->next() : std::string();
+    if (piece.empty()) {
+      pieces_ = nullptr;
+      return false;
+    }
+    timer_.set(service_->options.idle_timeout, [this] { end(); });
+    write(std::move(piece));
+    return true;
   }
 
   void write(std::string bytes) {
@@ -130,10 +154,13 @@ class Session : public std::enable_shared_from_this<Session> {
     if (streaming_) {
       writing_ = false;
       flush();
+    } else if (write_piece()) {
+      return;
     } else if (!keep_) {
       end();
     } else {
       answered_ = false;
+      busy_ = false;
       got({}); // what was sent ahead
     }
   }
@@ -162,13 +189,17 @@ class Session : public std::enable_shared_from_this<Session> {
   std::shared_ptr<Connection> connection_;
   std::shared_ptr<const Service> service_;
   Gone gone_;
+  std::optional<Peer> peer_;
   RequestReader reader_;
   Timer timer_;
   std::uint64_t turn_ = 0;
   bool reading_ = false;
   bool answered_ = false;
+  bool busy_ = false; ///< a request has come whose answer is not out
+  bool draining_ = false;
   bool keep_ = true;
   bool stopped_ = false;
+  std::shared_ptr<HttpPieces> pieces_; ///< of the answer that is being sent
 
   bool streaming_ = false;
   bool writing_ = false; ///< a write of the stream is under way
@@ -214,7 +245,7 @@ class Session::Stream final : public HttpStream {
 
 void Session::start_stream(const HttpResponse& response) {
   timer_.cancel();
-  keep_ = response.keep_alive;
+  keep_ = response.keep_alive && !draining_;
   streaming_ = writing_ = true;
   last_ = false;
   write(chunked_head(response));
@@ -270,9 +301,18 @@ class Server final : public HttpServer {
     BERTH_TRY(listener_, net::listen(*loop_, where, [this](std::shared_ptr<Connection> connection) {
                 greet(std::move(connection));
               }));
+    port_ = listener_->port();
     return {};
   }
-  std::uint16_t port() const override { return listener_->port(); }
+  std::uint16_t port() const override { return port_; }
+  void drain() override {
+    listener_ = nullptr;
+    const auto sessions = sessions_; // those that end leave the set
+    for (const auto& session : sessions) {
+      session->drain();
+    }
+  }
+  std::size_t connections() const override { return sessions_.size(); }
 
  private:
   void greet(std::shared_ptr<Connection> connection) {
@@ -290,6 +330,7 @@ class Server final : public HttpServer {
   AsioLoop* loop_;
   std::shared_ptr<const Service> service_;
   std::unique_ptr<Listener> listener_;
+  std::uint16_t port_ = 0;
   std::set<std::shared_ptr<Session>> sessions_;
 };
 

@@ -41,6 +41,10 @@ class HttpServer {
                                                     HttpHandler handler);
   virtual ~HttpServer() = default;
   virtual std::uint16_t port() const = 0;
+  /// Takes no new connections, and closes each that is there after the answer that it waits for; at
+  /// once, if it waits for none. What is streamed goes on until its stream ends.
+  virtual void drain() = 0;
+  virtual std::size_t connections() const = 0;
 };
 
 /// Handlers by path and method: 404 for unknown paths, 405 with Allow for other methods. HEAD is

@@ -99,6 +99,35 @@ TEST_F(Http, KeepsConnectionsAndLargeBodies) {
   EXPECT_EQ(echoes, 3);
 }
 
+/// A letter a piece.
+class Letters final : public HttpPieces {
+ public:
+  static constexpr std::size_t kEach = 100'000;
+  std::size_t size() const override { return 26 * kEach; }
+  std::string next() override {
+    return letter_ > 'z' ? std::string() : std::string(kEach, letter_++);
+  }
+
+ private:
+  char letter_ = 'a';
+};
+
+TEST_F(Http, SendsABodyPieceByPiece) {
+  serve([](const HttpRequest&, const HttpRespond& respond) {
+    respond({.pieces = std::make_shared<Letters>()});
+  });
+  for (int i = 0; i < 2; ++i) { // on one connection
+    const auto letters = call({});
+    ASSERT_TRUE(letters.has_value()) << to_string(letters.error());
+    ASSERT_EQ(letters->body.size(), 26 * Letters::kEach);
+    EXPECT_EQ(letters->body[Letters::kEach], 'b');
+    EXPECT_EQ(letters->body.back(), 'z');
+  }
+  const auto head = call({.method = "HEAD"});
+  EXPECT_EQ(header_of(head->headers, "Content-Length"), "2600000");
+  EXPECT_EQ(head->body, "");
+}
+
 TEST_F(Http, SendsAgainOnlyWhereAKeptConnectionWasClosed) {
   serve_pages();
   ASSERT_TRUE(call({.target = "/page"}).has_value());

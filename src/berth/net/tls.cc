@@ -57,6 +57,10 @@ class Context final : public TlsContext {
 
 Result<std::shared_ptr<const TlsContext>> TlsContext::server(const TlsServerOptions& options) {
   auto made = std::make_shared<Context>(ssl::context::tls_server);
+  // Every connection is judged by its own certificate, not by that of one before.
+  SSL_CTX_set_session_cache_mode(made->context_.native_handle(), SSL_SESS_CACHE_OFF);
+  SSL_CTX_set_options(made->context_.native_handle(), SSL_OP_NO_TICKET);
+  SSL_CTX_set_num_tickets(made->context_.native_handle(), 0);
   BERTH_CHECK(made->identify(options.certificate, options.key));
   if (!options.client_ca.empty()) {
     BERTH_CHECK(made->trust(options.client_ca));

@@ -68,6 +68,34 @@ class Tls : public testing::Test {
   std::optional<Peer> peer;
 };
 
+TEST_F(Tls, CarriesMuchBothWaysOnOneConnection) {
+  HttpServerOptions options;
+  options.tls =
+      *TlsContext::server({.certificate = server_pair.certificate, .key = server_pair.key});
+  server = *HttpServer::listen(loop, std::move(options),
+                               [](const HttpRequest& request, const HttpRespond& respond) {
+                                 respond({.body = request.body + request.body});
+                               });
+  url = *HttpUrl::parse("https://127.0.0.1:" + std::to_string(server->port()));
+  HttpClient client(loop, {.tls = *TlsContext::client({.ca = authority.certificate})});
+  std::string body;
+  for (int i = 0; i < 250'000; ++i) {
+    body += std::to_string(i);
+  }
+  int right = 0;
+  std::function<void()> ask = [&] {
+    client.send(url, {.method = "POST", .target = "/", .body = body},
+                [&](Result<HttpResponse> answer) {
+                  ASSERT_TRUE(answer.has_value()) << to_string(answer.error());
+                  right += answer->body == body + body ? 1 : 0;
+                  right < 3 ? ask() : loop.stop();
+                });
+  };
+  ask();
+  loop.run();
+  EXPECT_EQ(right, 3);
+}
+
 TEST_F(Tls, AClientThatTrustsTheAuthorityIsAnswered) {
   serve();
   const auto answer = call({.ca = authority.certificate});

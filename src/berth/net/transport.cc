@@ -5,11 +5,10 @@
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/error.hpp>
-#include <boost/asio/ssl/host_name_verification.hpp>
-#include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/write.hpp>
 #include <fmt/format.h>
-#include <openssl/x509.h>
+
+#include "berth/net/tls_stream.h"
 
 namespace berth::net {
 namespace {
@@ -32,47 +31,50 @@ bool ended(const error_code& error) {
   return error == boost::asio::error::eof || error == ssl::error::stream_truncated;
 }
 
-// What differs between plain and TLS streams.
-tcp::socket& socket_of(tcp::socket& stream) {
-  return stream;
-}
-tcp::socket& socket_of(ssl::stream<tcp::socket>& stream) {
-  return stream.next_layer();
-}
+/// A socket without TLS, as TlsStream is used.
+class PlainStream {
+ public:
+  using Done = TlsStream::Done;
+  PlainStream(tcp::socket socket, const std::shared_ptr<const TlsContext>&)
+      : socket_(std::move(socket)) {}
 
-std::vector<std::string> entries(const X509_NAME* name, int nid) {
-  std::vector<std::string> found;
-  for (int at = X509_NAME_get_index_by_NID(const_cast<X509_NAME*>(name), nid, -1); at >= 0;
-       at = X509_NAME_get_index_by_NID(const_cast<X509_NAME*>(name), nid, at)) {
-    const ASN1_STRING* text = X509_NAME_ENTRY_get_data(X509_NAME_get_entry(name, at));
-    found.emplace_back(reinterpret_cast<const char*>(ASN1_STRING_get0_data(text)),
-                       static_cast<std::size_t>(ASN1_STRING_length(text)));
+  tcp::socket& socket() { return socket_; }
+  void async_read_some(boost::asio::mutable_buffer into, Done done) {
+    socket_.async_read_some(into, std::move(done));
   }
-  return found;
-}
+  void async_write(boost::asio::const_buffer bytes, Done done) {
+    boost::asio::async_write(socket_, bytes, std::move(done));
+  }
+  static std::optional<Peer> peer() { return std::nullopt; }
+  static void shake_hands(const std::string&, Done done) { done({}, 0); }
 
-std::optional<Peer> peer_of(const tcp::socket&) {
-  return std::nullopt;
-}
-std::optional<Peer> peer_of(const ssl::stream<tcp::socket>& stream) {
-  SSL* handle = const_cast<ssl::stream<tcp::socket>&>(stream).native_handle();
-  const std::unique_ptr<X509, decltype(&X509_free)> certificate(SSL_get1_peer_certificate(handle),
-                                                                &X509_free);
-  if (certificate == nullptr || SSL_get_verify_result(handle) != X509_V_OK) {
-    return std::nullopt;
+ private:
+  tcp::socket socket_;
+};
+
+class SecureStream : public TlsStream {
+ public:
+  SecureStream(tcp::socket socket, std::shared_ptr<const TlsContext> context)
+      : TlsStream(std::move(socket), *context), context_(std::move(context)) {}
+
+  void shake_hands(const std::string& host, Done done) {
+    if (!host.empty()) {
+      const std::string& name = context_->server_name().empty() ? host : context_->server_name();
+      expect(name);
+    }
+    async_handshake(host.empty() ? Side::Server : Side::Client, std::move(done));
   }
-  const X509_NAME* subject = X509_get_subject_name(certificate.get());
-  const auto names = entries(subject, NID_commonName);
-  return Peer{.common_name = names.empty() ? std::string() : names.back(),
-              .organizations = entries(subject, NID_organizationName)};
-}
+
+ private:
+  std::shared_ptr<const TlsContext> context_;
+};
 
 template <class Stream>
 class StreamConnection final : public Connection,
                                public std::enable_shared_from_this<StreamConnection<Stream>> {
  public:
-  StreamConnection(Stream stream, std::shared_ptr<const TlsContext> tls)
-      : stream_(std::move(stream)), resolver_(stream_.get_executor()), tls_(std::move(tls)) {}
+  StreamConnection(tcp::socket socket, std::shared_ptr<const TlsContext> tls)
+      : stream_(std::move(socket), std::move(tls)), resolver_(stream_.socket().get_executor()) {}
 
   void connect(const std::string& host, std::uint16_t port, Ready done) override {
     const std::string where = fmt::format("cannot connect to {}:{}", host, port);
@@ -109,10 +111,10 @@ class StreamConnection final : public Connection,
 
   void write(std::string bytes, Ready done) override {
     writing_ = std::move(bytes);
-    boost::asio::async_write(
-        stream_, boost::asio::buffer(writing_),
-        [self = this->shared_from_this(), done = std::move(done)](const error_code& error,
-                                                                  std::size_t) {
+    stream_.async_write(
+        boost::asio::buffer(writing_), [self = this->shared_from_this(), done = std::move(done)](
+                                           const error_code& error, std::size_t) {
+          self->writing_ = {};
           if (self->closed_) {
             return;
           }
@@ -125,35 +127,21 @@ class StreamConnection final : public Connection,
     if (!std::exchange(closed_, true)) {
       error_code ignored;
       resolver_.cancel();
-      socket_of(stream_).shutdown(tcp::socket::shutdown_both, ignored);
-      socket_of(stream_).close(ignored);
+      stream_.socket().shutdown(tcp::socket::shutdown_both, ignored);
+      stream_.socket().close(ignored);
     }
   }
 
-  std::optional<Peer> peer() const override { return peer_of(stream_); }
+  std::optional<Peer> peer() const override { return stream_.peer(); }
 
   /// `host`: the server that a client wants to speak with; "" on the server's side.
   void shake_hands(const std::string& host, const std::string& where, Ready done) {
-    if constexpr (std::is_same_v<Stream, tcp::socket>) {
-      done({});
-    } else {
-      if (!host.empty()) {
-        const std::string& name = tls_->server_name().empty() ? host : tls_->server_name();
-        SSL_set_tlsext_host_name(stream_.native_handle(), name.c_str());
-        if (!tls_->insecure()) {
-          error_code no_matter;
-          stream_.set_verify_callback(ssl::host_name_verification(name), no_matter);
-        }
+    stream_.shake_hands(host, [self = this->shared_from_this(), where,
+                               done = std::move(done)](const error_code& error, std::size_t) {
+      if (!self->closed_) {
+        done(error ? Result<void>(unavailable(where + ": TLS", error)) : Result<void>());
       }
-      stream_.async_handshake(host.empty() ? Stream::server : Stream::client,
-                              [self = this->shared_from_this(), where,
-                               done = std::move(done)](const error_code& error) {
-                                if (!self->closed_) {
-                                  done(error ? Result<void>(unavailable(where + ": TLS", error))
-                                             : Result<void>());
-                                }
-                              });
-    }
+    });
   }
 
  private:
@@ -162,36 +150,35 @@ class StreamConnection final : public Connection,
                 std::string where, Ready done) {
     const tcp::endpoint endpoint = found[at];
     error_code ignored;
-    socket_of(stream_).close(ignored);
-    socket_of(stream_).async_connect(endpoint,
-                                     [self = this->shared_from_this(), found = std::move(found), at,
-                                      host = std::move(host), where = std::move(where),
-                                      done = std::move(done)](const error_code& error) mutable {
-                                       if (self->closed_) {
-                                         return;
-                                       }
-                                       if (error && at + 1 < found.size()) {
-                                         self->try_next(std::move(found), at + 1, std::move(host),
-                                                        std::move(where), std::move(done));
-                                       } else if (error) {
-                                         done(unavailable(where, error));
-                                       } else {
-                                         set_no_delay(socket_of(self->stream_));
-                                         self->shake_hands(host, where, std::move(done));
-                                       }
-                                     });
+    stream_.socket().close(ignored);
+    stream_.socket().async_connect(endpoint,
+                                   [self = this->shared_from_this(), found = std::move(found), at,
+                                    host = std::move(host), where = std::move(where),
+                                    done = std::move(done)](const error_code& error) mutable {
+                                     if (self->closed_) {
+                                       return;
+                                     }
+                                     if (error && at + 1 < found.size()) {
+                                       self->try_next(std::move(found), at + 1, std::move(host),
+                                                      std::move(where), std::move(done));
+                                     } else if (error) {
+                                       done(unavailable(where, error));
+                                     } else {
+                                       set_no_delay(self->stream_.socket());
+                                       self->shake_hands(host, where, std::move(done));
+                                     }
+                                   });
   }
 
   Stream stream_;
   tcp::resolver resolver_;
-  std::shared_ptr<const TlsContext> tls_;
   std::array<char, 16 * 1024> buffer_;
   std::string writing_;
   bool closed_ = false;
 };
 
-using PlainConnection = StreamConnection<tcp::socket>;
-using TlsConnection = StreamConnection<ssl::stream<tcp::socket>>;
+using PlainConnection = StreamConnection<PlainStream>;
+using TlsConnection = StreamConnection<SecureStream>;
 
 class TcpListener final : public Listener {
  public:
@@ -257,8 +244,7 @@ class TcpListener final : public Listener {
         state->on_connection(std::make_shared<PlainConnection>(std::move(socket), nullptr));
         return;
       }
-      auto connection = std::make_shared<TlsConnection>(
-          ssl::stream<tcp::socket>(std::move(socket), tls->context()), tls);
+      auto connection = std::make_shared<TlsConnection>(std::move(socket), tls);
       auto limit = std::make_shared<Timer>(*state->loop);
       limit->set(state->options.handshake_timeout, [connection] { connection->close(); });
       connection->shake_hands("", "handshake", [state, connection, limit](Result<void> shaken) {
@@ -285,8 +271,7 @@ std::shared_ptr<Connection> make_connection(AsioLoop& loop, std::shared_ptr<cons
   if (tls == nullptr) {
     return std::make_shared<PlainConnection>(tcp::socket(loop.io()), nullptr);
   }
-  ssl::stream<tcp::socket> stream(loop.io(), tls->context());
-  return std::make_shared<TlsConnection>(std::move(stream), std::move(tls));
+  return std::make_shared<TlsConnection>(tcp::socket(loop.io()), std::move(tls));
 }
 
 Result<std::unique_ptr<Listener>>

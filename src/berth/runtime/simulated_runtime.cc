@@ -29,6 +29,7 @@ struct Container {
   TimerId end_timer = 0;
   TimePoint ends_at = TimePoint::max();
   std::optional<TimePoint> killed_at; ///< SIGTERM was sent; SIGKILL follows then
+  std::optional<AskedToStop> asked_to_stop;
   std::vector<Done<void>> stop_waiters;
 };
 
@@ -66,6 +67,11 @@ struct SimulatedRuntime::State : std::enable_shared_from_this<State> {
   std::set<std::string> reserved;
   std::uint64_t next_subscriber = 1;
   std::map<std::uint64_t, std::function<void(const ContainerEvent&)>> subscribers;
+  struct Follower {
+    std::string container;
+    std::function<void()> on_more;
+  };
+  std::map<std::uint64_t, Follower> followers; ///< numbered with the subscribers
 
   State(Loop& on, const cdi::Registry& registry, SimulatedRuntimeOptions with)
       : loop(&on), cdi(&registry), options(std::move(with)), rng(seed_of(options.machine)),
@@ -113,6 +119,21 @@ struct SimulatedRuntime::State : std::enable_shared_from_this<State> {
           on_event(event);
         }
       });
+    }
+  }
+
+  // The container has printed something, or will print no more.
+  void printed(std::string_view id) {
+    for (const auto& [number, follower] : followers) {
+      if (follower.container == id) {
+        loop->post([weak = weak_from_this(), number = number] {
+          const auto state = weak.lock();
+          if (state && state->followers.contains(number)) {
+            const auto on_more = state->followers.at(number).on_more;
+            on_more();
+          }
+        });
+      }
     }
   }
 
@@ -219,6 +240,7 @@ Result<void> SimulatedRuntime::State::start(const std::string& id) {
     schedule_end(*starting, loop->now() + starting->steering.run_for, starting->steering.exit_code);
   }
   emit(ContainerEvent::Type::Started, starting->status);
+  printed(id);
   return {};
 }
 
@@ -248,6 +270,7 @@ void SimulatedRuntime::State::end(Container& of, int exit_code, std::string reas
     answer<void>(std::move(waiter), {});
   }
   of.stop_waiters.clear();
+  printed(of.status.id);
   if (powered) {
     emit(ContainerEvent::Type::Stopped, of.status);
   }
@@ -266,6 +289,10 @@ void SimulatedRuntime::State::stop(Container& of, Duration grace, Done<void> don
   }
   const bool first = !of.killed_at;
   of.killed_at = kill_at;
+  if (first) {
+    of.asked_to_stop = AskedToStop{.at = now, .grace = grace};
+    printed(of.status.id);
+  }
   // A container that was going to end before either signal does, ends as it would have.
   const Duration takes = of.steering.stop_takes;
   if (first && takes <= grace && grace > Duration() && now + takes < of.ends_at) {
@@ -307,6 +334,7 @@ void SimulatedRuntime::State::remove(std::string id) {
     end(*each, kKilled, "Error");
   }
   emit(ContainerEvent::Type::Deleted, each->status);
+  printed(id);
   reserved.erase(container_key(each->status.name, each->status.sandbox_id, each->status.attempt));
   containers.erase(serial_by_id.find(id)->second);
   serial_by_id.erase(id);
@@ -426,24 +454,52 @@ void SimulatedRuntime::container_status(const std::string& id, Done<ContainerSta
   });
 }
 
+/// Who listens to the runtime, or to one container.
+class SimulatedRuntime::Listener final : public EventStream {
+ public:
+  Listener(std::weak_ptr<State> state, std::uint64_t id) : state_(std::move(state)), id_(id) {}
+  ~Listener() override {
+    if (const auto state = state_.lock()) {
+      state->subscribers.erase(id_);
+      state->followers.erase(id_);
+    }
+  }
+
+ private:
+  std::weak_ptr<State> state_;
+  std::uint64_t id_;
+};
+
 std::unique_ptr<EventStream>
 SimulatedRuntime::events(std::function<void(const ContainerEvent&)> on_event) {
-  class Handle final : public EventStream {
-   public:
-    Handle(std::weak_ptr<State> state, std::uint64_t id) : state_(std::move(state)), id_(id) {}
-    ~Handle() override {
-      if (const auto state = state_.lock()) {
-        state->subscribers.erase(id_);
-      }
-    }
-
-   private:
-    std::weak_ptr<State> state_;
-    std::uint64_t id_;
-  };
   const std::uint64_t id = state_->next_subscriber++;
   state_->subscribers.emplace(id, std::move(on_event));
-  return std::make_unique<Handle>(state_, id);
+  return std::make_unique<Listener>(state_, id);
+}
+
+std::unique_ptr<EventStream> SimulatedRuntime::follow(std::string_view container_id,
+                                                      std::function<void()> on_more) {
+  const std::uint64_t id = state_->next_subscriber++;
+  state_->followers.emplace(
+      id, State::Follower{.container = std::string(container_id), .on_more = std::move(on_more)});
+  return std::make_unique<Listener>(state_, id);
+}
+
+bool SimulatedRuntime::runs(std::string_view container_id) const {
+  const Container* container = state_->container(container_id);
+  return container != nullptr && container->status.state == ContainerState::Running;
+}
+
+std::optional<std::vector<LogLine>> SimulatedRuntime::log(std::string_view container_id) const {
+  const Container* container = state_->container(container_id);
+  if (container == nullptr) {
+    return std::nullopt;
+  }
+  return log_of({.status = container->status,
+                 .config = container->config,
+                 .facts = facts_of(container->oci, container->config),
+                 .run_for = container->steering.run_for,
+                 .asked_to_stop = container->asked_to_stop});
 }
 
 void SimulatedRuntime::power_off() {

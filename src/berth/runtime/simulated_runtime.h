@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 #include "berth/base/loop.h"
 #include "berth/cdi/apply.h"
 #include "berth/cdi/registry.h"
+#include "berth/runtime/container_log.h"
 #include "berth/runtime/facts.h"
 #include "berth/runtime/runtime.h"
 
@@ -69,6 +71,14 @@ class SimulatedRuntime final : public Runtime {
   std::vector<ContainerFacts> facts(std::string_view pod_uid) const;
   /// The OCI spec of a container, nullptr if unknown.
   const api::json::object* oci_spec(std::string_view container_id) const;
+  /// What a container has printed so far; nullopt if it is unknown (removed, or of an earlier
+  /// process).
+  std::optional<std::vector<LogLine>> log(std::string_view container_id) const;
+  /// The container runs, so that more may come.
+  bool runs(std::string_view container_id) const;
+  /// Calls `on_more`, as a later task, when the container has printed more, has ended or is
+  /// removed.
+  std::unique_ptr<EventStream> follow(std::string_view container_id, std::function<void()> on_more);
   /// What runs now, by creation: for invariants.
   std::vector<ContainerStatus> running() const;
   /// Grows whenever what runs changes.
@@ -80,6 +90,7 @@ class SimulatedRuntime final : public Runtime {
 
  private:
   struct State;
+  class Listener;
   std::shared_ptr<State> state_;
 };
 

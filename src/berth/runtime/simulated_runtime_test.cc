@@ -127,6 +127,27 @@ TEST_F(Machine, ASandboxHasAnAddressAndWhatItWasGiven) {
   EXPECT_NE(host->id, made->id);
 }
 
+TEST_F(Machine, WhatAContainerPrintsAndWhoFollowsIt) {
+  const std::string id = running("a", {{"berth.dev/stop-takes", "2s"}});
+  int told = 0;
+  auto follower = runtime_.follow(id, [&] { ++told; });
+  const auto another = runtime_.follow("nobody", [&] { told += 100; });
+  ASSERT_EQ(runtime_.log(id)->size(), 3U);
+  EXPECT_TRUE(runtime_.runs(id));
+  EXPECT_EQ(runtime_.log("nobody"), std::nullopt);
+  EXPECT_TRUE(stop(id, Duration::seconds(30)));
+  run(Duration::seconds(1));
+  EXPECT_EQ(told, 2) << "SIGTERM, and the end";
+  ASSERT_EQ(runtime_.log(id)->size(), 5U);
+  EXPECT_EQ(runtime_.log(id)->back().text, "ended after 2s with exit code 143 (Error)");
+  EXPECT_FALSE(runtime_.runs(id));
+  follower = nullptr;
+  ASSERT_TRUE(asked<void>([&](auto done) { runtime_.remove_container(id, done); }).value());
+  run(Duration::seconds(1));
+  EXPECT_EQ(told, 2);
+  EXPECT_EQ(runtime_.log(id), std::nullopt);
+}
+
 TEST_F(Machine, AContainersWholeLife) {
   const std::string in = sandbox("a", {{"berth.dev/run-for", "5s"}});
   const auto id = create(in, {.name = "main", .attempt = 3, .image = "i:1"});

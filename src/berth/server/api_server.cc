@@ -7,19 +7,25 @@
 #include <fmt/format.h>
 
 #include "berth/api/json.h"
+#include "berth/base/log.h"
 #include "berth/patch/owners.h"
 #include "berth/schema/catalogue.h"
 #include "berth/server/access/bootstrap_policy.h"
 #include "berth/server/access/cluster_role_aggregation.h"
 #include "berth/server/access/flow_control.h"
+#include "berth/server/binding.h"
 #include "berth/server/body.h"
 #include "berth/server/call.h"
 #include "berth/server/compress.h"
 #include "berth/server/definitions.h"
 #include "berth/server/discovery.h"
+#include "berth/server/eviction.h"
+#include "berth/server/live_resources.h"
+#include "berth/server/live_streams.h"
 #include "berth/server/openapi_pages.h"
-#include "berth/server/pod_actions.h"
+#include "berth/server/pod_logs.h"
 #include "berth/server/reading.h"
+#include "berth/server/request_metrics.h"
 #include "berth/server/scale.h"
 #include "berth/server/write_target.h"
 #include "berth/server/writing.h"
@@ -76,6 +82,7 @@ struct Turn {
   Call call;
   Access::Passage passage;
   FlowControl::Id id = 0;
+  RequestLabels labels;
 };
 
 bool contains(const std::vector<std::string>& all, std::string_view one) {
@@ -93,10 +100,26 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
                                           .resources = &resources,
                                           .pages = &pages,
                                           .rbac = &access->rbac(),
-                                          .gpu_columns = options.gpu_columns},
+                                          .gpu_columns = options.gpu_columns,
+                                          .nodes = options.nodes},
         definitions(loop, registry, resources), flow(flow_limits()),
         audit(
-            options.audit ? options.audit : [](std::string_view) {}, Rng(kAuditSeed)) {}
+            options.audit ? options.audit : [](std::string_view) {}, Rng(kAuditSeed)) {
+    if (options.nodes != nullptr) {
+      resources.define("", live_resources());
+    }
+    checks = own_checks();
+    std::ranges::copy(options.checks, std::back_inserter(checks));
+  }
+
+  std::vector<HealthCheck> own_checks() {
+    return {
+        {.name = "ping", .holds = [] { return Result<void>(); }},
+        {.name = "etcd", .holds = [this] { return durable; }},
+        {.name = "shutdown", .of = HealthCheck::Of::Readiness, .holds = [this]() -> Result<void> {
+           return draining ? fail(Code::Unavailable, "process is shutting down") : Result<void>();
+         }}};
+  }
 
   /// Reads are decided one at a time: between two of them the sockets are looked at, and what is
   /// more urgent goes first.
@@ -115,6 +138,10 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
     turn->call.request = &turn->request;
     turn->call.query = request.parameters();
     turn->call.info = request_info(request, turn->call.query);
+    turn->labels = request_labels(
+        request, turn->call.info, turn->call.query,
+        resources.find(turn->call.info.group, turn->call.info.version, turn->call.info.resource));
+    metrics.began(turn->labels);
     turn->passage = access->admit(request, turn->call.info, turn->call.query, turn->received);
     if (turn->passage.refusal) {
       send(*turn, to_response(*turn->passage.refusal));
@@ -155,6 +182,7 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
     shared.registry->when_durable(
         [self = weak_from_this(), turn, response = std::move(response)](const Result<void>& kept) {
           if (const auto state = self.lock()) {
+            state->durable = kept;
             state->send(*turn, kept ? response : to_response(internal_error(kept.error().message)));
           }
         });
@@ -196,6 +224,7 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
   }
 
   void send(const Turn& turn, net::HttpResponse response) {
+    count(turn, response);
     if (options.audit) {
       audit.write({.request = turn.request,
                    .info = turn.call.info,
@@ -210,6 +239,31 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
                    .sent = shared.loop->now()});
     }
     turn.respond(std::move(response));
+  }
+
+  void count(const Turn& turn, net::HttpResponse& response) {
+    const RequestMetrics::Outcome outcome{.code = response.status,
+                                          .bytes = response.body.size(),
+                                          .took = shared.loop->now() - turn.received,
+                                          .streams = response.stream != nullptr};
+    metrics.answered(turn.labels, outcome);
+    if (outcome.streams) {
+      const auto count_by = [&](void (RequestMetrics::*change)(const RequestLabels&)) {
+        return [self = weak_from_this(), labels = turn.labels, change] {
+          if (const auto state = self.lock()) {
+            (state->metrics.*change)(labels);
+          }
+        };
+      };
+      streams.take(response, count_by(&RequestMetrics::stream_began),
+                   count_by(&RequestMetrics::stream_ended));
+    }
+    if (log_level() <= LogLevel::Info) {
+      log(LogLevel::Info, "api",
+          fmt::format("{} {} {} {} by {}", turn.request.method, turn.request.target,
+                      response.status, outcome.streams ? "streams" : to_string(outcome.took),
+                      turn.passage.user.name));
+    }
   }
 
   Answer<net::HttpResponse> answer_to(Call& call) {
@@ -276,6 +330,9 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
     if (!resource.can(call.info.verb)) {
       return tl::unexpected(method_not_allowed());
     }
+    if (shared.nodes != nullptr && is_live(resource)) {
+      return answer_live(shared, call, resource);
+    }
     return by_verb(shared, call, resource);
   }
 
@@ -299,6 +356,14 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
     if (sub->name == "status" || sub->name == "finalize") {
       return by_verb(shared, call, resource);
     }
+    if (shared.nodes != nullptr && resource.group.empty() && resource.plural == "pods") {
+      if (sub->name == "log") {
+        return pod_log(shared, call);
+      }
+      if (sub->name == "exec" || sub->name == "attach" || sub->name == "portforward") {
+        return tl::unexpected(pod_connection(shared, call));
+      }
+    }
     return tl::unexpected(Status{
         .code = 501,
         .reason = "NotImplemented",
@@ -314,10 +379,11 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
     if (method_of(*call.request) != "GET") {
       return not_a_page();
     }
-    if (path == "/livez" || path == "/readyz" || path == "/healthz") {
-      net::HttpResponse ok = net::text_response(200, "ok");
-      ok.body.pop_back(); // as kube-apiserver says it
-      return ok;
+    if (auto health = health_page(path, call.query, checks)) {
+      return *std::move(health);
+    }
+    if (path == "/metrics") {
+      return metrics_page();
     }
     if (path == "/version") {
       return document(version_document(schema::Catalogue::builtin().version()));
@@ -326,6 +392,22 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
       return openapi.page(path).value_or(not_a_page());
     }
     return discovery(call, path);
+  }
+
+  net::HttpResponse metrics_page() const {
+    RequestMetrics::Objects objects;
+    for (const schema::Resource* resource : resources.all()) {
+      const store::GroupKind kind{resource->group, resource->kind};
+      if (resource->can("create") && resource->can("list")) {
+        objects[resource->group.empty() ? resource->plural
+                                        : resource->plural + "." + resource->group] =
+            shared.registry->list({.kind = kind, .ns = "", .labels = {}}).items.size();
+      }
+    }
+    return {.status = 200,
+            .headers = {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}},
+            .body = metrics.text(objects) +
+                    (options.more_metrics ? options.more_metrics() : std::string())};
   }
 
   Answer<net::HttpResponse> discovery(const Call& call, std::string_view path) {
@@ -370,6 +452,11 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
   std::unique_ptr<ClusterRoleAggregation> aggregation;
   FlowControl flow;
   AuditLog audit;
+  RequestMetrics metrics;
+  LiveStreams streams;
+  std::vector<HealthCheck> checks;
+  Result<void> durable; ///< how the last write fared on its way to the disk
+  bool draining = false;
   std::map<FlowControl::Id, std::shared_ptr<Turn>> waiting;
   Timer expiry{*shared.loop};
 };
@@ -388,6 +475,11 @@ Result<std::unique_ptr<ApiServer>> ApiServer::open(Loop& loop, store::Registry& 
 }
 
 ApiServer::~ApiServer() = default;
+
+void ApiServer::drain() {
+  state_->draining = true;
+  state_->streams.end_all();
+}
 
 void ApiServer::handle(const net::HttpRequest& request, const net::HttpRespond& respond) {
   state_->take(request, respond);

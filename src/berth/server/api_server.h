@@ -1,15 +1,19 @@
 // The Kubernetes API: requests in, answers out, over a registry. Knows no sockets.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "berth/base/loop.h"
 #include "berth/net/http_server.h"
 #include "berth/server/access/access.h"
 #include "berth/server/access/audit.h"
+#include "berth/server/health.h"
+#include "berth/server/nodes.h"
 #include "berth/server/table.h"
 #include "berth/store/registry.h"
 
@@ -22,6 +26,11 @@ struct ApiServerOptions {
       {};                    ///< signs service accounts' tokens; none: one for this process
   AuditLog::Sink audit = {}; ///< none: nothing is audited
   GpuColumns gpu_columns = GpuColumns::Hidden;
+  Nodes* nodes = nullptr; ///< null: what asks for nodes is answered 501
+  /// Beside the server's own: ping, etcd (what is written is kept), shutdown (readyz alone).
+  std::vector<HealthCheck> checks = {};
+  /// Further metrics of the process, in Prometheus' text format; none: there are none.
+  std::function<std::string()> more_metrics = {};
 };
 
 /// Runs on the loop's thread. Requests are decided one after the other, heartbeats before writes
@@ -38,6 +47,10 @@ class ApiServer {
   ApiServer& operator=(const ApiServer&) = delete;
 
   void handle(const net::HttpRequest& request, const net::HttpRespond& respond);
+
+  /// The process is about to stop: /readyz fails, watches and followed logs end, so that their
+  /// readers turn elsewhere. Other requests are answered as before.
+  void drain();
 
  private:
   struct State;

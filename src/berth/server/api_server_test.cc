@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <zlib.h>
 
 #include "berth/api/json.h"
 #include "berth/base/virtual_loop.h"
@@ -36,6 +37,20 @@ class Collector final : public net::HttpStream {
  private:
   std::function<void()> on_gone_;
 };
+
+std::string unpacked(const std::string& packed) {
+  z_stream stream{};
+  inflateInit2(&stream, 15 + 16);
+  std::string out(std::size_t{1} << 20, '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
+  stream.avail_in = static_cast<uInt>(packed.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  EXPECT_EQ(inflate(&stream, Z_FINISH), Z_STREAM_END);
+  out.resize(stream.total_out);
+  inflateEnd(&stream);
+  return out;
+}
 
 class Api : public testing::Test {
  protected:
@@ -219,10 +234,18 @@ TEST_F(Api, LargeListsAreCompressedForWhoTakesThem) {
             R"({{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"m{}"}},"data":{{"k":"{}"}}}})",
             i, std::string(8000, 'x')));
   }
-  EXPECT_GT(ask("GET", kMaps).body.size(), 300'000U);
+  auto plain = ask("GET", kMaps);
+  ASSERT_NE(plain.pieces, nullptr) << "it never lies in memory whole";
+  const std::size_t size = plain.pieces->size();
+  const std::string text = net::take_body(plain);
+  EXPECT_EQ(text.size(), size);
+  const auto list = api::parse_json(text);
+  ASSERT_TRUE(list.has_value());
+  EXPECT_EQ(api::find(*list, "items")->as_array().size(), 40U);
   const auto packed = ask("GET", kMaps, "", {{"Accept-Encoding", "gzip"}});
   EXPECT_EQ(net::header_of(packed.headers, "Content-Encoding"), "gzip");
   EXPECT_LT(packed.body.size(), 30'000U);
+  EXPECT_EQ(unpacked(packed.body), text);
 }
 
 TEST_F(Api, ADefinitionIsServedAtOnceAndTakesItsObjectsAlong) {
@@ -249,6 +272,66 @@ TEST_F(Api, ADefinitionIsServedAtOnceAndTakesItsObjectsAlong) {
   loop.run_until(loop.now() + Duration::seconds(5));
   EXPECT_EQ(ask("GET", definitions + "/rings.example.com").status, 404);
   EXPECT_EQ(ask("GET", rings).status, 404);
+}
+
+TEST_F(Api, AnEventIsOneObjectInBothGroups) {
+  const std::string core = "/api/v1/namespaces/default/events";
+  const std::string view = "/apis/events.k8s.io/v1/namespaces/default/events";
+  const auto made = ask("POST", view, R"({"apiVersion":"events.k8s.io/v1","kind":"Event",
+    "metadata":{"name":"e"},"regarding":{"kind":"Pod","name":"p","namespace":"default"},
+    "reason":"Scheduled","note":"well","action":"Binding","reportingController":"s",
+    "reportingInstance":"s-1","type":"Normal","eventTime":"2026-01-01T00:00:00.000000Z"})");
+  ASSERT_EQ(made.status, 201) << made.body;
+  EXPECT_EQ(api::string_at(json(made), "note"), "well");
+  EXPECT_EQ(api::string_at(json(made), "apiVersion"), "events.k8s.io/v1");
+  const auto read = json(ask("GET", core + "/e"));
+  EXPECT_EQ(api::string_at(read, "apiVersion"), "v1");
+  EXPECT_EQ(api::string_at(read, "message"), "well");
+  EXPECT_EQ(api::string_at(read, "involvedObject.name"), "p");
+  EXPECT_EQ(api::string_at(read, "reportingComponent"), "s");
+  ask("POST", core, R"({"apiVersion":"v1","kind":"Event","metadata":{"name":"f"},
+    "involvedObject":{"kind":"Node","name":"n","namespace":"default"},"message":"m","count":3})");
+  const auto list = json(ask("GET", view + "?fieldSelector=regarding.name%3Dn"));
+  ASSERT_EQ(api::find(list, "items")->as_array().size(), 1U);
+  const auto& item = api::find(list, "items")->as_array()[0];
+  EXPECT_EQ(api::string_at(item, "note"), "m");
+  EXPECT_EQ(api::to_json(*api::find(item, "deprecatedCount")), "3");
+  EXPECT_EQ(api::find(item, "kind"), nullptr);
+  const auto patched = ask("PATCH", view + "/f", R"({"note":"other"})",
+                           {{"Content-Type", "application/merge-patch+json"}});
+  EXPECT_EQ(patched.status, 200) << patched.body;
+  EXPECT_EQ(api::string_at(json(ask("GET", core + "/f")), "message"), "other");
+  const auto stream = watch(view + "?watch=true");
+  EXPECT_THAT(stream->text, HasSubstr("\"note\":\"other\""));
+  const std::string table = "application/json;as=Table;v=v1;g=meta.k8s.io";
+  EXPECT_THAT(ask("GET", view, "", {{"Accept", table}}).body, HasSubstr("\"other\""));
+  EXPECT_EQ(ask("DELETE", view + "/f").status, 200);
+  EXPECT_EQ(ask("GET", core + "/f").status, 404);
+}
+
+TEST_F(Api, RequestsAreCounted) {
+  ask("POST", kMaps, config_map("a"));
+  const auto stream = watch(std::string(kMaps) + "?watch=true");
+  const std::string text = ask("GET", "/metrics").body;
+  EXPECT_THAT(text, HasSubstr("apiserver_storage_objects{resource=\"configmaps\"} 1"));
+  EXPECT_THAT(text, HasSubstr("resource=\"configmaps\",scope=\"namespace\",subresource=\"\","
+                              "verb=\"WATCH\",version=\"v1\"} 1"));
+  EXPECT_THAT(text, HasSubstr("apiserver_current_inflight_requests{request_kind=\"readOnly\"} 1"))
+      << "this one";
+  token = "user";
+  EXPECT_EQ(ask("GET", "/metrics").status, 403);
+  EXPECT_EQ(ask("GET", "/livez").status, 200);
+}
+
+TEST_F(Api, AServerThatStopsSaysSoAndEndsItsStreams) {
+  EXPECT_EQ(ask("GET", "/readyz").body, "ok");
+  const auto stream = watch(std::string(kMaps) + "?watch=true");
+  server->drain();
+  EXPECT_TRUE(stream->ended);
+  EXPECT_THAT(ask("GET", "/readyz?verbose").body, HasSubstr("[-]shutdown failed"));
+  EXPECT_EQ(ask("GET", "/livez").status, 200);
+  EXPECT_EQ(ask("POST", kMaps, config_map("a")).status, 201) << "what has come is answered";
+  EXPECT_EQ(stream->text, "");
 }
 
 TEST_F(Api, RequestsThatAreNoRequestsNeverCrash) {

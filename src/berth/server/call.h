@@ -9,6 +9,7 @@
 #include "berth/server/access/rbac.h"
 #include "berth/server/list_pages.h"
 #include "berth/server/media.h"
+#include "berth/server/nodes.h"
 #include "berth/server/request_info.h"
 #include "berth/server/resources.h"
 #include "berth/server/table.h"
@@ -25,6 +26,7 @@ struct Shared {
   ListPages* pages;
   const Rbac* rbac;
   GpuColumns gpu_columns;
+  Nodes* nodes; ///< null: there are none
 };
 
 struct Call {

@@ -1,6 +1,8 @@
 #include "berth/server/compress.h"
 
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include <zlib.h>
 
@@ -12,35 +14,69 @@ constexpr int kLevel = 4; // as kube-apiserver: speed before size
 constexpr int kGzipWindow = 15 + 16;
 constexpr int kMemory = 8;
 
-/// "" if zlib refuses.
-std::string gzip(const std::string& plain) {
-  z_stream stream{};
-  if (deflateInit2(&stream, kLevel, Z_DEFLATED, kGzipWindow, kMemory, Z_DEFAULT_STRATEGY) != Z_OK) {
-    return {};
+/// A gzip stream that grows with what is added to it.
+class Gzip {
+ public:
+  Gzip() {
+    ready_ = deflateInit2(&stream_, kLevel, Z_DEFLATED, kGzipWindow, kMemory, Z_DEFAULT_STRATEGY) ==
+             Z_OK;
   }
-  std::string out(deflateBound(&stream, static_cast<uLong>(plain.size())), '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(plain.data()));
-  stream.avail_in = static_cast<uInt>(plain.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  const int ended = deflate(&stream, Z_FINISH);
-  out.resize(stream.total_out);
-  deflateEnd(&stream);
-  return ended == Z_STREAM_END ? out : std::string();
-}
+  ~Gzip() { deflateEnd(&stream_); }
+  Gzip(const Gzip&) = delete;
+  Gzip& operator=(const Gzip&) = delete;
+
+  bool ready() const { return ready_; }
+  void add(std::string_view plain) { run(plain, Z_NO_FLUSH); }
+  std::string end() {
+    run({}, Z_FINISH);
+    return std::move(packed_);
+  }
+
+ private:
+  void run(std::string_view plain, int flush) {
+    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(plain.data()));
+    stream_.avail_in = static_cast<uInt>(plain.size());
+    int result = Z_OK;
+    do {
+      const std::size_t at = packed_.size();
+      packed_.resize(at + kRoom);
+      stream_.next_out = reinterpret_cast<Bytef*>(packed_.data() + at);
+      stream_.avail_out = kRoom;
+      result = deflate(&stream_, flush);
+      packed_.resize(at + kRoom - stream_.avail_out);
+    } while (result == Z_OK && (stream_.avail_in > 0 || flush == Z_FINISH));
+  }
+
+  static constexpr uInt kRoom = 64 * 1024;
+  z_stream stream_{};
+  std::string packed_;
+  bool ready_ = false;
+};
 
 } // namespace
 
 void compress(const net::HttpRequest& request, net::HttpResponse& response) {
-  if (response.stream || response.body.size() < kWorthwhile ||
+  const std::size_t size = response.pieces ? response.pieces->size() : response.body.size();
+  if (response.stream || size < kWorthwhile ||
       net::header_of(request.headers, "Accept-Encoding").find("gzip") == std::string_view::npos) {
     return;
   }
-  if (std::string packed = gzip(response.body); !packed.empty()) {
-    response.body = std::move(packed);
-    response.headers.emplace_back("Content-Encoding", "gzip");
-    response.headers.emplace_back("Vary", "Accept-Encoding");
+  Gzip gzip;
+  if (!gzip.ready()) {
+    return;
   }
+  if (response.pieces) {
+    for (std::string piece = response.pieces->next(); !piece.empty();
+         piece = response.pieces->next()) {
+      gzip.add(piece);
+    }
+    response.pieces = nullptr;
+  } else {
+    gzip.add(response.body);
+  }
+  response.body = gzip.end();
+  response.headers.emplace_back("Content-Encoding", "gzip");
+  response.headers.emplace_back("Vary", "Accept-Encoding");
 }
 
 } // namespace berth::server

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "berth/server/event_views.h"
+
 namespace berth::server {
 namespace {
 
@@ -26,6 +28,10 @@ const std::map<store::GroupKind, Fields>& selectable() {
        {"involvedObject.kind", "involvedObject.namespace", "involvedObject.name",
         "involvedObject.uid", "involvedObject.apiVersion", "involvedObject.resourceVersion",
         "involvedObject.fieldPath", "reason", "reportingComponent", "source", "type"}},
+      {{"events.k8s.io", "Event"},
+       {"regarding.kind", "regarding.namespace", "regarding.name", "regarding.uid",
+        "regarding.apiVersion", "regarding.resourceVersion", "regarding.fieldPath", "reason",
+        "reportingController", "type"}},
       {store::kJobs, {"status.successful"}},
       {{"", "Secret"}, {"type"}},
       {{"", "ReplicationController"}, {"status.replicas"}},
@@ -114,6 +120,16 @@ void add(const Term& term, const schema::Resource& resource, store::ListOptions&
   }
   if (term.equal && term.label == "spec.nodeName" && resource.kind == "Pod" && !what.node) {
     what.node = term.value;
+    return;
+  }
+  if (is_event_view(resource)) {
+    constexpr std::string_view kRegarding = "regarding.";
+    const std::string_view label = term.label;
+    const std::string path = label.starts_with(kRegarding)
+                                 ? fmt::format("involvedObject.{}", label.substr(kRegarding.size()))
+                             : label == "reportingController" ? "reportingComponent"
+                                                              : std::string(label);
+    what.fields.push_back({.path = path, .value = term.value, .equal = term.equal});
     return;
   }
   const auto* const spelling = std::ranges::find(kSpellings, term.label, &Spelling::label);

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "berth/api/selector.h"
+#include "berth/server/event_views.h"
 #include "berth/server/field_selector.h"
 
 namespace berth::server {
@@ -105,7 +106,7 @@ Answer<std::uint64_t> version_number(std::string_view resource_version) {
 Answer<ListQuery> list_query(const RequestInfo& info, const schema::Resource& resource,
                              const net::HttpHeaders& query) {
   ListQuery out;
-  out.what.kind = {resource.group, resource.kind};
+  out.what.kind = stored_kind(resource);
   out.what.ns = resource.namespaced() ? info.ns : "";
   const auto labels = api::parse_selector_text(parameter(query, "labelSelector"));
   if (!labels) {

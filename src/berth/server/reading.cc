@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "berth/api/json.h"
+#include "berth/server/event_views.h"
 #include "berth/server/list_query.h"
 
 namespace berth::server {
@@ -39,8 +40,7 @@ Answer<net::HttpResponse> get_object(const Shared& shared, const Call& call,
   if (!options) {
     return tl::unexpected(options.error());
   }
-  const auto found =
-      shared.registry->get({resource.group, resource.kind}, {call.info.ns, call.info.name});
+  const auto found = shared.registry->get(stored_kind(resource), {call.info.ns, call.info.name});
   if (!found) {
     return tl::unexpected(status_of(found.error()));
   }
@@ -62,6 +62,18 @@ Answer<ListPages::Page> page_of(const Shared& shared, const ListQuery& query) {
   }
   const store::ListOptions whole{.kind = query.what.kind, .ns = query.what.ns, .labels = {}};
   return shared.pages->first(shared.registry->list(whole), query.what, limit);
+}
+
+/// What is short is written at once.
+net::HttpResponse list_answer(const Call& call, JsonList list) {
+  constexpr std::size_t kLong = std::size_t{128} * 1024;
+  net::HttpResponse response = answer(200, call, "");
+  if (list.size() > kLong) {
+    response.pieces = std::make_shared<JsonList>(std::move(list));
+  } else {
+    response.body = list.next();
+  }
+  return response;
 }
 
 } // namespace
@@ -88,6 +100,9 @@ Answer<net::HttpResponse> list_objects(const Shared& shared, const Call& call,
   const ListHead head{.resource_version = page->resource_version,
                       .continue_token = page->continue_token,
                       .remaining = selected ? 0 : page->remaining};
+  if (options->wanted.form == Wanted::Form::Object && options->wanted.encoding == Encoding::Json) {
+    return list_answer(call, {std::move(page->items), head, resource});
+  }
   return answer(200, call, render_list(page->items, head, resource, *options));
 }
 

@@ -7,28 +7,13 @@
 
 #include "berth/api/json.h"
 #include "berth/api/yaml.h"
+#include "berth/server/json_list.h"
 #include "berth/server/table.h"
 
 namespace berth::server {
 namespace {
 
 namespace json = api::json;
-
-std::string api_version_of(const schema::Resource& resource) {
-  return resource.gvk().api_version();
-}
-
-json::object list_meta(const ListHead& head) {
-  json::object meta;
-  meta["resourceVersion"] = fmt::to_string(head.resource_version);
-  if (!head.continue_token.empty()) {
-    meta["continue"] = head.continue_token;
-  }
-  if (head.remaining > 0) {
-    meta["remainingItemCount"] = head.remaining;
-  }
-  return meta;
-}
 
 json::object partial(const api::Object& object, const std::string& version) {
   json::object out{{"kind", "PartialObjectMetadata"}, {"apiVersion", "meta.k8s.io/" + version}};
@@ -71,39 +56,10 @@ json::object table_of(std::span<const api::Object> items, json::object meta,
   return table;
 }
 
-/// Without kind and apiVersion, which a built-in list says once.
-std::string item_bytes(const api::Object& object, const schema::Resource& resource) {
-  if (resource.custom) {
-    return object_bytes(object, resource);
-  }
-  const std::string& bytes = object.bytes();
-  for (const std::string& prefix :
-       {fmt::format(R"({{"kind":"{}","apiVersion":"{}",)", resource.kind, api_version_of(resource)),
-        fmt::format(R"({{"apiVersion":"{}","kind":"{}",)", api_version_of(resource),
-                    resource.kind)}) {
-    if (bytes.starts_with(prefix)) {
-      return "{" + bytes.substr(prefix.size());
-    }
-  }
-  json::object document = object.json().as_object();
-  document.stable_erase("kind");
-  document.stable_erase("apiVersion");
-  return json::serialize(document);
-}
-
 } // namespace
 
 std::string encode(const json::value& document, Encoding encoding) {
   return encoding == Encoding::Yaml ? api::to_yaml(document) : api::to_json(document) + "\n";
-}
-
-std::string object_bytes(const api::Object& object, const schema::Resource& resource) {
-  if (object.gvk().version == resource.version) {
-    return object.bytes();
-  }
-  json::object document = object.json().as_object();
-  document["apiVersion"] = api_version_of(resource);
-  return json::serialize(document);
 }
 
 std::string render_object(const api::Object& object, const schema::Resource& resource,
@@ -141,17 +97,12 @@ std::string render_list(std::span<const api::Object> items, const ListHead& head
     list["items"] = std::move(out);
     return encode(list, wanted.encoding);
   }
-  std::string bytes =
-      fmt::format(R"({{"kind":"{}","apiVersion":"{}","metadata":{},"items":[)", resource.list_kind,
-                  api_version_of(resource), json::serialize(list_meta(head)));
-  for (const api::Object& object : items) {
-    bytes += item_bytes(object, resource);
-    bytes += ',';
+  JsonList list({items.begin(), items.end()}, head, resource);
+  std::string bytes;
+  bytes.reserve(list.size());
+  for (std::string piece = list.next(); !piece.empty(); piece = list.next()) {
+    bytes += piece;
   }
-  if (!items.empty()) {
-    bytes.pop_back();
-  }
-  bytes += "]}\n";
   return wanted.encoding == Encoding::Yaml ? api::to_yaml(*api::parse_json(bytes)) : bytes;
 }
 

@@ -10,17 +10,11 @@
 #include "berth/api/object.h"
 #include "berth/base/time.h"
 #include "berth/schema/resource.h"
+#include "berth/server/json_list.h"
 #include "berth/server/media.h"
 #include "berth/server/table.h"
 
 namespace berth::server {
-
-/// What a list says of itself.
-struct ListHead {
-  std::uint64_t resource_version = 0;
-  std::string continue_token;
-  std::size_t remaining = 0; ///< 0: not said
-};
 
 /// includeObject= of tables: what of each object comes with its row.
 enum class RowObject { Metadata, None, Whole };
@@ -31,9 +25,6 @@ struct RenderOptions {
   TimePoint now; ///< ages in tables are counted to here
   GpuColumns gpu_columns = GpuColumns::Hidden;
 };
-
-/// The object in the resource's version, as JSON bytes.
-std::string object_bytes(const api::Object& object, const schema::Resource& resource);
 
 /// One object in the wanted form; `columns`: with the definitions of a table's columns (all but
 /// later events of a watch).

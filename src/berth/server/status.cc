@@ -14,7 +14,7 @@ namespace json = boost::json;
 constexpr int kUnprocessable = 422;
 
 /// What field errors begin with, and their CauseType.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kCauses = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kCauses = {{
     {"conflict with ", "FieldManagerConflict"},
     {"Required value", "FieldValueRequired"},
     {"Invalid value", "FieldValueInvalid"},
@@ -26,6 +26,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kCauses 
     {"Too many", "FieldValueTooMany"},
     {"Type invalid", "FieldValueTypeInvalid"},
     {"Internal error", "InternalError"},
+    {"namespace ", "NamespaceTerminating"},
 }};
 
 std::string_view cause_reason(std::string_view message) {

@@ -10,6 +10,7 @@
 #include "berth/patch/request.h"
 #include "berth/server/body.h"
 #include "berth/server/definitions.h"
+#include "berth/server/event_views.h"
 #include "berth/server/list_query.h"
 #include "berth/server/write_target.h"
 #include "berth/store/errors.h"
@@ -21,7 +22,12 @@ namespace {
 namespace json = api::json;
 
 store::GroupKind kind_of(const schema::Resource& resource) {
-  return {resource.group, resource.kind};
+  return stored_kind(resource);
+}
+
+/// The resource as which its objects are kept.
+const schema::Resource& kept_as(const Shared& shared, const schema::Resource& resource) {
+  return is_event_view(resource) ? *shared.resources->find("", "v1", "events") : resource;
 }
 
 api::Key key_of(const Call& call, const schema::Resource& resource) {
@@ -77,7 +83,11 @@ Answer<void> check_name(const Call& call, const json::value& document) {
   return {};
 }
 
-Answer<api::Object> object_of(json::value document) {
+/// The object as it is kept.
+Answer<api::Object> object_of(const schema::Resource& resource, json::value document) {
+  if (is_event_view(resource)) {
+    to_core_event(document);
+  }
   auto object = api::Object::from_json(std::move(document));
   if (!object) {
     return tl::unexpected(status_of(object.error()));
@@ -173,15 +183,20 @@ Status immutable_uid(const schema::Resource& resource, std::string_view name,
 /// What a patch makes of the object, before it is decoded again.
 Result<json::value> patched(const Shared& shared, const Call& call, const PatchCall& how,
                             const std::optional<api::Object>& live) {
+  std::optional<json::value> view;
+  if (live && is_event_view(how.resource)) {
+    to_event_view(view.emplace(live->json()));
+  }
+  const auto before = [&]() -> const json::value& { return view ? *view : live->json(); };
   if (how.kind != patch::PatchKind::Apply) {
-    return patch::patched(how.kind, live->json(), call.request->body, *how.resource.type);
+    return patch::patched(how.kind, before(), call.request->body, *how.resource.type);
   }
   BERTH_TRY(json::value applied, patch::applied_object(call.request->body));
   if (!applied.is_object()) {
     return fail(Code::BadRequest, "the body of an apply must be an object");
   }
   const patch::Target target = write_target(how.resource, call.info.subresource);
-  return patch::apply(target, live ? live->json() : target.zero, applied,
+  return patch::apply(target, live ? before() : target.zero, applied,
                       writer_of(shared, call, how.query),
                       how.query.force ? patch::Conflicts::Forced : patch::Conflicts::Refused);
 }
@@ -198,7 +213,7 @@ Answer<net::HttpResponse> create_by_apply(const Shared& shared, Call& call, cons
   if (!checked) {
     return tl::unexpected(std::move(checked).error());
   }
-  const auto object = object_of(*std::move(checked));
+  const auto object = object_of(how.resource, *std::move(checked));
   if (!object) {
     return tl::unexpected(object.error());
   }
@@ -211,6 +226,20 @@ Answer<net::HttpResponse> create_by_apply(const Shared& shared, Call& call, cons
                      return judge_grant(
                          {.rbac = *shared.rbac, .user = call.user, .info = call.info}, {}, made);
                    }}));
+}
+
+/// A namespace's spec.finalizers change by its subresource finalize, and by nothing else.
+api::Object with_finalizers(const Call& call, const api::Object& live, const api::Object& wanted) {
+  const bool finalizes = call.info.subresource == "finalize";
+  const json::value* list = api::find_path((finalizes ? wanted : live).json(), "spec.finalizers");
+  return (finalizes ? live : wanted).edit([&](json::object& document) {
+    json::object& spec = api::object_at(document, "spec");
+    if (list == nullptr) {
+      spec.stable_erase("finalizers");
+    } else {
+      spec["finalizers"] = *list;
+    }
+  });
 }
 
 } // namespace
@@ -228,12 +257,13 @@ Answer<net::HttpResponse> create_object(const Shared& shared, Call& call,
   if (auto placed = place(call, resource, *document); !placed) {
     return tl::unexpected(std::move(placed).error());
   }
-  const auto object = object_of(*std::move(document));
+  const auto object = object_of(resource, *std::move(document));
   if (!object) {
     return tl::unexpected(object.error());
   }
-  const auto made = shared.registry->create(*object, shared.loop->now(),
-                                            tracked_write(shared, call, resource, *query, {}));
+  const auto made =
+      shared.registry->create(*object, shared.loop->now(),
+                              tracked_write(shared, call, kept_as(shared, resource), *query, {}));
   if (made) {
     const auto warnings = store::warnings_of(*made);
     call.warnings.insert(call.warnings.end(), warnings.begin(), warnings.end());
@@ -257,16 +287,17 @@ Answer<net::HttpResponse> update_object(const Shared& shared, Call& call,
   if (auto named = check_name(call, *document); !named) {
     return tl::unexpected(std::move(named).error());
   }
-  const auto object = object_of(*std::move(document));
+  const auto object = object_of(resource, *std::move(document));
   if (!object) {
     return tl::unexpected(object.error());
   }
+  const schema::Resource& kept = kept_as(shared, resource);
   const auto live = shared.registry->get(kind_of(resource), key_of(call, resource));
   if (!live && live.error().code == Code::NotFound && created_by_update(resource) &&
       call.info.subresource.empty()) {
     return told(shared, call, resource, 201,
                 shared.registry->create(*object, shared.loop->now(),
-                                        tracked_write(shared, call, resource, *query, {})));
+                                        tracked_write(shared, call, kept, *query, {})));
   }
   if (!live) {
     return tl::unexpected(status_of(live.error()));
@@ -274,9 +305,11 @@ Answer<net::HttpResponse> update_object(const Shared& shared, Call& call,
   if (object->meta().resource_version == 0 && needs_version(resource)) {
     return tl::unexpected(version_missing(resource, call.info.name));
   }
+  const api::Object next =
+      kind_of(resource) == store::kNamespaces ? with_finalizers(call, *live, *object) : *object;
   return told(shared, call, resource, 200,
-              shared.registry->update(*object, subresource_of(call), shared.loop->now(),
-                                      tracked_write(shared, call, resource, *query, *live)));
+              shared.registry->update(next, subresource_of(call), shared.loop->now(),
+                                      tracked_write(shared, call, kept, *query, *live)));
 }
 
 Answer<net::HttpResponse> patch_object(const Shared& shared, Call& call,
@@ -327,11 +360,11 @@ Answer<net::HttpResponse> patch_object(const Shared& shared, Call& call,
   if (!checked) {
     return tl::unexpected(std::move(checked).error());
   }
-  const auto object = object_of(*std::move(checked));
+  const auto object = object_of(resource, *std::move(checked));
   if (!object) {
     return tl::unexpected(object.error());
   }
-  store::WriteOptions write = tracked_write(shared, call, resource, *query, *live);
+  store::WriteOptions write = tracked_write(shared, call, kept_as(shared, resource), *query, *live);
   if (*kind == patch::PatchKind::Apply) { // apply() has seen to the managers
     write.defaulted =
         [&, managed = *api::find(object->json(), "metadata")](json::value& next) -> Result<void> {

@@ -1,5 +1,7 @@
 #include "berth/store/admission.h"
 
+#include "berth/store/budget_admission.h"
+#include "berth/store/cron_job_admission.h"
 #include "berth/store/decoding.h"
 #include "berth/store/job_admission.h"
 #include "berth/store/limit_range.h"
@@ -21,6 +23,7 @@
 #include "berth/store/validation/service.h"
 #include "berth/store/validation/storage.h"
 #include "berth/store/workload_defaults.h"
+#include "berth/store/workload_validation.h"
 
 namespace berth::store {
 
@@ -35,8 +38,8 @@ Admission kubernetes_admission() {
       .judge = {&check_metadata, &check_pod, &check_job, &check_replicas, &check_service,
                 &check_config, &check_storage, &check_quotas, &check_node, &check_network,
                 &check_devices, &check_small_kinds},
-      .validate = {&check_decodable, &check_priority_class, &check_workload, &check_ports_free,
-                   &check_limit_ranges},
+      .validate = {&check_decodable, &check_priority_class, &check_workload, &check_cron_job,
+                   &check_budget, &check_ports_free, &check_limit_ranges},
   };
 }
 

@@ -1,6 +1,7 @@
 #include "berth/store/deletion.h"
 
 #include <algorithm>
+#include <array>
 
 #include <boost/json/value.hpp>
 #include <fmt/format.h>
@@ -14,6 +15,28 @@ namespace {
 constexpr std::string_view kForeground = "foregroundDeletion";
 constexpr std::string_view kOrphan = "orphan";
 constexpr std::int64_t kDefaultGraceSeconds = 30;
+
+/// Namespaces that a cluster cannot do without. Source: admission plugin NamespaceLifecycle.
+constexpr std::array<std::string_view, 3> kImmortal = {"default", "kube-public", "kube-system"};
+
+/// A namespace lives on while spec.finalizers names somebody who empties it.
+bool has_content_finalizers(const api::json::object& document) {
+  const api::json::value* kind = document.if_contains("kind");
+  const api::json::value* spec = document.if_contains("spec");
+  if (kind == nullptr || *kind != "Namespace" || spec == nullptr) {
+    return false;
+  }
+  const api::json::value* finalizers = api::find(*spec, "finalizers");
+  return finalizers != nullptr && finalizers->is_array() && !finalizers->get_array().empty();
+}
+
+Result<void> check_mortal(const api::Object& current) {
+  if (group_kind(current) == kNamespaces &&
+      std::ranges::find(kImmortal, current.meta().name) != kImmortal.end()) {
+    return forbidden(kNamespaces, current.meta().name, "this namespace may not be deleted");
+  }
+  return {};
+}
 
 Result<void> check_preconditions(const api::Object& current, const DeleteOptions& options) {
   const api::ObjectMeta& meta = current.meta();
@@ -104,6 +127,7 @@ void mark_deleted(const api::ObjectMeta& before, TimePoint at, std::int64_t grac
 
 Result<DeletionStep> begin_deletion(const api::Object& current, const DeleteOptions& options,
                                     TimePoint now, api::json::object& document) {
+  BERTH_CHECK(check_mortal(current));
   BERTH_CHECK(check_preconditions(current, options));
   const api::ObjectMeta& before = current.meta();
   api::json::object& meta = api::object_at(document, "metadata");
@@ -124,12 +148,15 @@ Result<DeletionStep> begin_deletion(const api::Object& current, const DeleteOpti
     }
   } else {
     grace = is_pod ? pod_grace(current, options) : 0;
-    if (is_pod || !finalizers.empty()) {
+    if (group_kind(current) == kNamespaces) {
+      meta["deletionTimestamp"] = to_rfc3339(now);
+      api::object_at(document, "status")["phase"] = "Terminating";
+    } else if (is_pod || !finalizers.empty()) {
       mark_deleted(before, now + Duration::seconds(grace), grace, meta);
     }
     changed = true;
   }
-  if (finalizers.empty() && grace == 0) {
+  if (finalizers.empty() && grace == 0 && !has_content_finalizers(document)) {
     return DeletionStep::Erase;
   }
   return changed ? DeletionStep::Write : DeletionStep::Keep;
@@ -142,6 +169,9 @@ bool deletion_complete(const api::json::object& document) {
   }
   const api::json::value* finalizers = api::find(*meta, "finalizers");
   if (finalizers != nullptr && finalizers->is_array() && !finalizers->as_array().empty()) {
+    return false;
+  }
+  if (has_content_finalizers(document)) {
     return false;
   }
   const api::json::value* grace = api::find(*meta, "deletionGracePeriodSeconds");

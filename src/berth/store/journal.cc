@@ -1,95 +1,98 @@
 #include "berth/store/journal.h"
 
-#include <filesystem>
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
-#include <sqlite3.h>
+
+#include "berth/store/sqlite_file.h"
+#include "berth/store/writer_lock.h"
 
 namespace berth::store {
 namespace {
 
 constexpr int kFormat = 1; // PRAGMA user_version
-constexpr int kBusyMillis = 2000;
-
-struct CloseDatabase {
-  void operator()(sqlite3* database) const { sqlite3_close_v2(database); }
-};
-struct FinishStatement {
-  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
-};
-using Database = std::unique_ptr<sqlite3, CloseDatabase>;
-using Statement = std::unique_ptr<sqlite3_stmt, FinishStatement>;
+/// Revisions are claimed in blocks: one that was shown and then lost in a crash is never given to
+/// another write.
+constexpr std::uint64_t kBlock = 100'000;
+constexpr std::int64_t kSpare = 1024;       // pages of 4 KiB that may lie idle in the file
+constexpr int kGivenBack = 256;             // pages a commit, so that none takes long
+constexpr int kLogBytes = 16 * 1024 * 1024; // what a checkpoint leaves of the write-ahead log
+constexpr int kRoomBytes = 256 * 1024;
 
 std::string kind_key(const GroupKind& kind) {
   return kind.group.empty() ? kind.kind : kind.kind + "." + kind.group;
 }
 
-void bind_text(sqlite3_stmt* statement, int at, std::string_view text) {
-  sqlite3_bind_text(statement, at, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
-}
-
-std::string_view column(sqlite3_stmt* statement, int at) {
-  return {static_cast<const char*>(sqlite3_column_blob(statement, at)),
-          static_cast<std::size_t>(sqlite3_column_bytes(statement, at))};
-}
-
 class SqliteJournal final : public Journal {
  public:
-  SqliteJournal(Database database, std::string path)
-      : database_(std::move(database)), path_(std::move(path)) {}
+  SqliteJournal(WriterLock lock, SqliteFile file)
+      : lock_(std::move(lock)), file_(std::move(file)) {}
+
+  /// Says that no number above the last was shown.
+  ~SqliteJournal() override {
+    if (claimed_ > last_ && changes_.empty() && last_ != 0) {
+      (void)write_meta("claimed", last_);
+    }
+  }
+  SqliteJournal(const SqliteJournal&) = delete;
+  SqliteJournal& operator=(const SqliteJournal&) = delete;
 
   Result<void> prepare() {
-    BERTH_CHECK(run("PRAGMA locking_mode = EXCLUSIVE"));
-    BERTH_CHECK(run("PRAGMA journal_mode = WAL"));
-    BERTH_CHECK(run("PRAGMA synchronous = FULL"));
-    BERTH_TRY(const int format, number("PRAGMA user_version"));
+    BERTH_CHECK(file_.run("PRAGMA auto_vacuum = INCREMENTAL"));
+    BERTH_CHECK(file_.run("PRAGMA journal_mode = WAL"));
+    BERTH_CHECK(file_.run("PRAGMA synchronous = FULL"));
+    BERTH_CHECK(file_.run(fmt::format("PRAGMA journal_size_limit = {}", kLogBytes)));
+    BERTH_TRY(const std::int64_t format, file_.number("PRAGMA user_version"));
     if (format > kFormat) {
       return fail(Code::Unavailable,
                   fmt::format("{}: written by a newer berth (format {}, this one reads up to {})",
-                              path_, format, kFormat));
+                              file_.path(), format, kFormat));
     }
-    BERTH_CHECK(run("BEGIN IMMEDIATE"));
-    BERTH_CHECK(run("CREATE TABLE IF NOT EXISTS objects (kind TEXT, namespace TEXT, name TEXT, "
-                    "revision INTEGER, document BLOB, PRIMARY KEY (kind, namespace, name)) "
-                    "WITHOUT ROWID"));
-    BERTH_CHECK(run("CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value INTEGER)"));
-    BERTH_CHECK(run(fmt::format("PRAGMA user_version = {}", kFormat)));
-    BERTH_CHECK(run("COMMIT"));
-    BERTH_TRY(put_, statement("INSERT OR REPLACE INTO objects VALUES (?, ?, ?, ?, ?)"));
-    BERTH_TRY(erase_,
-              statement("DELETE FROM objects WHERE kind = ? AND namespace = ? AND name = ?"));
-    BERTH_TRY(revision_, statement("INSERT OR REPLACE INTO meta VALUES ('revision', ?)"));
+    BERTH_TRY(const std::int64_t shrinks, file_.number("PRAGMA auto_vacuum"));
+    if (shrinks == 0) { // of a Berth that did not give room back
+      BERTH_CHECK(file_.run("VACUUM"));
+    }
+    BERTH_CHECK(file_.run("BEGIN IMMEDIATE"));
+    BERTH_CHECK(
+        file_.run("CREATE TABLE IF NOT EXISTS objects (kind TEXT, namespace TEXT, name TEXT, "
+                  "revision INTEGER, document BLOB, PRIMARY KEY (kind, namespace, name)) "
+                  "WITHOUT ROWID"));
+    BERTH_CHECK(file_.run("CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value)"));
+    BERTH_CHECK(file_.run(fmt::format("PRAGMA user_version = {}", kFormat)));
+    BERTH_CHECK(file_.run("COMMIT"));
+    BERTH_TRY(put_, file_.statement("INSERT OR REPLACE INTO objects VALUES (?, ?, ?, ?, ?)"));
+    BERTH_TRY(erase_, file_.statement("DELETE FROM objects WHERE kind = ? AND namespace = ? "
+                                      "AND name = ?"));
+    BERTH_TRY(meta_, file_.statement("INSERT OR REPLACE INTO meta VALUES (?, ?)"));
     return {};
   }
 
   Result<Journaled> load() override {
     Journaled found;
-    BERTH_TRY(const int known, number("SELECT count(*) FROM meta WHERE name = 'revision'"));
-    if (known > 0) {
-      BERTH_TRY(const Statement revision,
-                statement("SELECT value FROM meta WHERE name = 'revision'"));
-      sqlite3_step(revision.get());
-      found.revision = static_cast<std::uint64_t>(sqlite3_column_int64(revision.get(), 0));
-    }
+    BERTH_TRY(const std::int64_t revision,
+              file_.number("SELECT coalesce(max(value), 0) FROM meta WHERE name IN "
+                           "('revision', 'claimed')"));
+    found.revision = static_cast<std::uint64_t>(revision);
+    last_ = claimed_ = found.revision;
     BERTH_TRY(const Statement all,
-              statement("SELECT kind, namespace, name, document FROM objects"));
+              file_.statement("SELECT kind, namespace, name, document FROM objects"));
     int step = sqlite3_step(all.get());
     for (; step == SQLITE_ROW; step = sqlite3_step(all.get())) {
-      auto object = api::Object::parse(std::string(column(all.get(), 3)));
+      auto object = api::Object::parse(std::string(column_bytes(all.get(), 3)));
       if (!object) {
         return fail(Code::Unavailable,
-                    fmt::format("{}: {} {}/{} cannot be read: {}", path_, column(all.get(), 0),
-                                column(all.get(), 1), column(all.get(), 2),
-                                to_string(object.error())));
+                    fmt::format("{}: {} {}/{} cannot be read: {}", file_.path(),
+                                column_bytes(all.get(), 0), column_bytes(all.get(), 1),
+                                column_bytes(all.get(), 2), to_string(object.error())));
       }
       found.objects.push_back(*std::move(object));
     }
     if (step != SQLITE_DONE) {
-      return problem("reading");
+      return file_.problem("reading");
     }
     return found;
   }
@@ -107,44 +110,43 @@ class SqliteJournal final : public Journal {
     if (changes_.empty()) {
       return {};
     }
-    BERTH_CHECK(run("BEGIN IMMEDIATE"));
-    for (const auto& [key, object] : changes_) {
-      if (!write(key, object)) {
-        auto failed = problem("writing");
-        (void)run("ROLLBACK");
-        return failed;
-      }
+    BERTH_CHECK(file_.run("BEGIN IMMEDIATE"));
+    auto written = write_changes();
+    if (written) {
+      written = file_.run("COMMIT");
     }
-    sqlite3_bind_int64(revision_.get(), 1, static_cast<sqlite3_int64>(last_));
-    if (!done(revision_.get())) {
-      auto failed = problem("writing");
-      (void)run("ROLLBACK");
-      return failed;
+    if (!written) {
+      (void)file_.run("ROLLBACK"); // SQLite may have done so by itself
+      return written;
     }
-    if (auto committed = run("COMMIT"); !committed) {
-      (void)run("ROLLBACK");
-      return committed;
-    }
+    claimed_ = std::max(claimed_, claim());
     changes_.clear();
+    give_back();
     return {};
   }
 
-  Result<void> save_copy(const std::string& path) override {
-    if (std::filesystem::exists(path)) {
-      return fail(Code::AlreadyExists, fmt::format("{} exists already", path));
+  Result<void> try_room() override {
+    auto taken = file_.run(fmt::format(
+        "BEGIN IMMEDIATE; INSERT OR REPLACE INTO meta VALUES ('room', zeroblob({})); COMMIT",
+        kRoomBytes));
+    if (!taken) {
+      (void)file_.run("ROLLBACK");
+      return taken;
     }
-    BERTH_TRY(const Statement copy, statement("VACUUM INTO ?"));
-    bind_text(copy.get(), 1, path);
-    return sqlite3_step(copy.get()) == SQLITE_DONE ? Result<void>() : problem("copying");
+    return file_.run("DELETE FROM meta WHERE name = 'room'");
   }
 
  private:
   using ChangeKey = std::tuple<std::string, std::string, std::string>; ///< kind, namespace, name
 
-  static bool done(sqlite3_stmt* statement) {
-    const bool good = sqlite3_step(statement) == SQLITE_DONE;
-    sqlite3_reset(statement);
-    return good;
+  Result<void> write_changes() {
+    for (const auto& [key, object] : changes_) {
+      if (!write(key, object)) {
+        return file_.problem("writing");
+      }
+    }
+    BERTH_CHECK(write_meta("revision", last_));
+    return claim() > claimed_ ? write_meta("claimed", claim()) : Result<void>();
   }
 
   bool write(const ChangeKey& key, const std::optional<api::Object>& object) {
@@ -157,70 +159,47 @@ class SqliteJournal final : public Journal {
       const std::string& bytes = object->bytes();
       sqlite3_bind_blob(statement, 5, bytes.data(), static_cast<int>(bytes.size()), SQLITE_STATIC);
     }
-    return done(statement);
+    return finish(statement);
   }
 
-  tl::unexpected<Error> problem(std::string_view doing) const {
-    const int code = sqlite3_errcode(database_.get());
-    std::string_view hint;
-    if (code == SQLITE_BUSY || code == SQLITE_LOCKED) {
-      hint = "; another berth uses this data directory: stop it, or choose another";
-    } else if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT) {
-      hint = "; it is damaged: restore a snapshot, or move it away to start anew";
-    } else if (code == SQLITE_FULL) {
-      hint = "; make room on the disk";
-    } else if (code == SQLITE_CANTOPEN || code == SQLITE_READONLY) {
-      hint = "; can this user write there?";
+  Result<void> write_meta(std::string_view name, std::uint64_t value) {
+    bind_text(meta_.get(), 1, name);
+    sqlite3_bind_int64(meta_.get(), 2, static_cast<sqlite3_int64>(value));
+    return finish(meta_.get()) ? Result<void>() : file_.problem("writing");
+  }
+
+  /// Up to where numbers are to be claimed: half a block ahead at least.
+  std::uint64_t claim() const { return last_ + kBlock / 2 > claimed_ ? last_ + kBlock : claimed_; }
+
+  /// Pages of what has gone, a few at a time. A failure is none: they are given back next time.
+  void give_back() {
+    if (++since_look_ < kGivenBack / 16) {
+      return;
     }
-    return fail(Code::Unavailable, fmt::format("{}: {} failed: {}{}", path_, doing,
-                                               sqlite3_errmsg(database_.get()), hint));
-  }
-
-  Result<void> run(const std::string& sql) {
-    return sqlite3_exec(database_.get(), sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK
-               ? Result<void>()
-               : problem("opening or writing");
-  }
-
-  Result<Statement> statement(const std::string& sql) {
-    sqlite3_stmt* raw = nullptr;
-    if (sqlite3_prepare_v2(database_.get(), sql.c_str(), -1, &raw, nullptr) != SQLITE_OK) {
-      return problem("reading");
+    since_look_ = 0;
+    const auto idle = file_.number("PRAGMA freelist_count");
+    if (idle && *idle > kSpare) {
+      (void)file_.run(fmt::format("PRAGMA incremental_vacuum({})", kGivenBack));
     }
-    return Statement(raw);
   }
 
-  Result<int> number(const std::string& sql) {
-    BERTH_TRY(const Statement asked, statement(sql));
-    if (sqlite3_step(asked.get()) != SQLITE_ROW) {
-      return problem("reading");
-    }
-    return sqlite3_column_int(asked.get(), 0);
-  }
-
-  Database database_;
-  std::string path_;
+  WriterLock lock_;
+  SqliteFile file_;
   Statement put_;
   Statement erase_;
-  Statement revision_;
+  Statement meta_;
   std::map<ChangeKey, std::optional<api::Object>> changes_; ///< the last of each object
   std::uint64_t last_ = 0;
+  std::uint64_t claimed_ = 0;
+  int since_look_ = 0;
 };
 
 } // namespace
 
 Result<std::unique_ptr<Journal>> Journal::open(const std::string& path) {
-  sqlite3* raw = nullptr;
-  const int opened =
-      sqlite3_open_v2(path.c_str(), &raw, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
-  Database database(raw);
-  if (opened != SQLITE_OK) {
-    return fail(Code::Unavailable,
-                fmt::format("{}: cannot be opened: {}; can this user write there?", path,
-                            sqlite3_errstr(opened)));
-  }
-  sqlite3_busy_timeout(raw, kBusyMillis);
-  auto journal = std::make_unique<SqliteJournal>(std::move(database), path);
+  BERTH_TRY(SqliteFile file, SqliteFile::open(path, SqliteFile::Access::Write));
+  BERTH_TRY(WriterLock lock, WriterLock::take(path));
+  auto journal = std::make_unique<SqliteJournal>(std::move(lock), std::move(file));
   BERTH_CHECK(journal->prepare());
   return std::unique_ptr<Journal>(std::move(journal));
 }

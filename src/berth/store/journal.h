@@ -1,5 +1,6 @@
 // Where a store's objects outlive the process: one SQLite file, in WAL mode, with every commit
-// synced to the disk. SQLite stays inside journal.cc.
+// synced to the disk. It holds what is there now, no history, and gives room back to the disk when
+// objects have gone. SQLite stays inside this room's sources.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,9 @@ namespace berth::store {
 /// What the file held when it was opened.
 struct Journaled {
   std::vector<api::Object> objects;
-  std::uint64_t revision = 0; ///< of the last write, removals included; 0: the file is new
+  /// Where to go on: no lower than any number that somebody may have seen, removals and writes that
+  /// were lost included; 0: the file is new.
+  std::uint64_t revision = 0;
 };
 
 /// Changes are gathered and become durable together: all of those since the last commit or none.
@@ -33,11 +36,11 @@ class Journal {
   virtual Result<Journaled> load() = 0;
   virtual void put(const api::Object& object) = 0;
   virtual void erase(const GroupKind& kind, const api::Key& key, std::uint64_t revision) = 0;
-  /// Error Unavailable: the disk is full or gone. The changes stay gathered.
+  /// Error Unavailable: the disk is full or gone; nothing of the changes is in the file then, and
+  /// they stay gathered.
   virtual Result<void> commit() = 0;
-  /// A copy of what is committed, made while the journal is in use. Error: the file exists, or
-  /// cannot be written.
-  virtual Result<void> save_copy(const std::string& path) = 0;
+  /// Whether a write of ordinary size would succeed: room on the disk is taken and given back.
+  virtual Result<void> try_room() = 0;
 };
 
 } // namespace berth::store

@@ -97,40 +97,108 @@ TEST_F(Journals, DamagedFilesAreExplained) {
               HasSubstr("cannot be opened"));
 }
 
-TEST_F(Journals, ACopyIsAWholeStore) {
-  const std::string copy = (folder / "copy.db").string();
-  const auto store = *JournaledStore::open(loop, file);
-  Registry registry(*store, Rng(1));
-  ASSERT_TRUE(registry.create(config_map("a", "1"), loop.now()));
-  ASSERT_TRUE(store->save_copy(copy));
-  EXPECT_THAT(to_string(store->save_copy(copy).error()), HasSubstr("exists already"));
-  const auto other = *JournaledStore::open(loop, copy);
-  EXPECT_EQ(other->revision(), store->revision());
-  EXPECT_TRUE(other->get({"", "ConfigMap"}, {"default", "a"}).has_value());
+TEST_F(Journals, NumbersLostInACrashAreNotGivenAgain) {
+  const auto journal = *Journal::open(file);
+  (void)journal->load();
+  const GroupKind kind{"", "ConfigMap"};
+  auto object = config_map("a", "1").edit([](api::json::object& document) {
+    api::object_at(document, "metadata")["resourceVersion"] = "7";
+  });
+  journal->put(object);
+  ASSERT_TRUE(journal->commit());
+  // As a crash leaves it: what the other process has is not closed.
+  const std::string crashed = (folder / "crashed.db").string();
+  std::filesystem::copy_file(file, crashed);
+  std::filesystem::copy_file(file + "-wal", crashed + "-wal");
+  const auto found = (*Journal::open(crashed))->load();
+  ASSERT_TRUE(found.has_value()) << to_string(found.error());
+  EXPECT_EQ(found->objects.size(), 1u);
+  EXPECT_GT(found->revision, 1000u);
 }
 
-/// A disk that is full from some commit on.
+TEST_F(Journals, RoomOfWhatHasGoneIsGivenBack) {
+  const std::string text(100'000, 'x');
+  {
+    const auto store = *JournaledStore::open(loop, file);
+    Registry registry(*store, Rng(1));
+    for (int i = 0; i < 200; ++i) {
+      ASSERT_TRUE(registry.create(config_map(fmt::format("m{}", i), text), loop.now()));
+    }
+    loop.run_until(loop.now());
+    for (int i = 0; i < 200; ++i) {
+      ASSERT_TRUE(
+          registry.remove({"", "ConfigMap"}, {"default", fmt::format("m{}", i)}, {}, loop.now()));
+    }
+    loop.run_until(loop.now());
+    for (int i = 0; i < 500; ++i) { // a quiet life goes on
+      ASSERT_TRUE(registry.create(config_map(fmt::format("s{}", i), "1"), loop.now()));
+      loop.run_until(loop.now());
+    }
+  }
+  EXPECT_LT(std::filesystem::file_size(file), 6u * 1024 * 1024);
+}
+
+/// A disk that is full until there is room.
 class FullDisk final : public Journal {
  public:
+  explicit FullDisk(std::shared_ptr<bool> room) : room_(std::move(room)) {}
   Result<Journaled> load() override { return Journaled(); }
   void put(const api::Object&) override {}
   void erase(const GroupKind&, const api::Key&, std::uint64_t) override {}
-  Result<void> commit() override { return fail(Code::Unavailable, "the disk is full"); }
-  Result<void> save_copy(const std::string&) override { return {}; }
+  Result<void> commit() override { return try_room(); }
+  Result<void> try_room() override {
+    return *room_ ? Result<void>() : fail(Code::Unavailable, "the disk is full");
+  }
+
+ private:
+  std::shared_ptr<bool> room_;
 };
 
-TEST_F(Journals, NothingIsWrittenOnceTheDiskIsFull) {
-  JournaledStore store(loop, std::make_unique<FullDisk>(), {});
+TEST_F(Journals, WhatAFullDiskRefusedIsUndoneAndWritingGoesOnWhenThereIsRoom) {
+  const auto room = std::make_shared<bool>(true);
+  JournaledStore store(loop, std::make_unique<FullDisk>(room), {});
   Registry registry(store, Rng(1));
-  ASSERT_TRUE(registry.create(config_map("a", "1"), loop.now()));
+  const GroupKind kind{"", "ConfigMap"};
+  ASSERT_TRUE(registry.create(config_map("old", "1"), loop.now()));
+  ASSERT_TRUE(registry.create(config_map("gone", "1"), loop.now()));
+  loop.run_until(loop.now());
+  std::vector<std::string> seen;
+  const auto watch = *store.watch(
+      {.what = {.kind = kind}, .since = store.revision()}, [&](const WatchEvent& event) {
+        static constexpr std::string_view kMarks = "+~-.";
+        seen.push_back(fmt::format("{}{}", kMarks[static_cast<std::size_t>(event.type)],
+                                   event.object.meta().name));
+      });
+
+  *room = false;
+  ASSERT_TRUE(registry.create(config_map("new", "1"), loop.now()));
+  const auto changed =
+      registry.get(kind, {"default", "old"})->edit([](api::json::object& document) {
+        api::object_at(document, "data")["a"] = "2";
+      });
+  ASSERT_TRUE(registry.update(changed, Subresource::None, loop.now()));
+  ASSERT_TRUE(registry.remove(kind, {"default", "gone"}, {}, loop.now()));
   std::optional<Result<void>> told;
   store.when_durable([&](const Result<void>& kept) { told = kept; });
   loop.run_until(loop.now());
   ASSERT_TRUE(told.has_value());
   EXPECT_FALSE(told->has_value());
+  EXPECT_FALSE(store.get(kind, {"default", "new"}).has_value());
+  EXPECT_TRUE(store.get(kind, {"default", "gone"}).has_value());
+  EXPECT_EQ(api::string_at(store.get(kind, {"default", "old"})->json(), "data.a"), "1");
+  EXPECT_THAT(seen, testing::ElementsAre("+new", "~old", "-gone", "+gone", "-new", "~old"));
+
   const auto refused = registry.create(config_map("b", "1"), loop.now());
   ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, Code::Internal);
   EXPECT_EQ(refused.error().message, "the disk is full");
+
+  *room = true;
+  loop.run_until(loop.now() + Duration::seconds(1));
+  ASSERT_TRUE(registry.create(config_map("b", "1"), loop.now()));
+  store.when_durable([&](const Result<void>& kept) { told = kept; });
+  loop.run_until(loop.now());
+  EXPECT_TRUE(told->has_value());
 }
 
 } // namespace

@@ -2,8 +2,11 @@
 // loop become durable together.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "berth/base/loop.h"
@@ -12,14 +15,19 @@
 
 namespace berth::store {
 
-/// After a commit has failed nothing more is written: every put and erase is Unavailable and says
-/// why, since memory holds what the disk does not.
+/// When a commit fails, e.g. on a full disk, its writes are undone as further writes, so that what
+/// is served is what is kept; whoever waits for them is told. Until there is room again, which is
+/// tried at most once a second, every put and erase is Internal and says why.
 class JournaledStore final : public Store {
  public:
+  static constexpr MemoryStore::Options kOptions{.history_bytes = std::size_t{64} * 1024 * 1024};
+
   /// With what the journal holds. The loop must outlive the store. Errors: as Journal::open and
   /// load.
-  static Result<std::unique_ptr<JournaledStore>> open(Loop& loop, const std::string& path);
-  JournaledStore(Loop& loop, std::unique_ptr<Journal> journal, const Journaled& found);
+  static Result<std::unique_ptr<JournaledStore>> open(Loop& loop, const std::string& path,
+                                                      MemoryStore::Options memory = kOptions);
+  JournaledStore(Loop& loop, std::unique_ptr<Journal> journal, const Journaled& found,
+                 MemoryStore::Options memory = kOptions);
   /// Commits what is left.
   ~JournaledStore() override;
 
@@ -36,20 +44,25 @@ class JournaledStore final : public Store {
   }
   void when_durable(std::function<void(const Result<void>&)> then) override;
 
-  /// A copy of the whole file, of what is durable now.
-  Result<void> save_copy(const std::string& path);
-
  private:
+  /// Who is where, and the version that the file has of it.
+  using Kept = std::map<std::pair<GroupKind, api::Key>, std::optional<api::Object>>;
+
+  Result<void> writable();
   void touched();
   void commit();
+  void undo();
+  void remember(const api::Object& written, const std::optional<api::Object>& before);
 
   Loop* loop_;
   std::unique_ptr<Journal> journal_;
   MemoryStore memory_;
+  Kept kept_; ///< of what was written since the last commit
   std::vector<std::function<void(const Result<void>&)>> waiting_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   bool dirty_ = false;
-  Result<void> state_; ///< an error once a commit has failed
+  Result<void> state_; ///< an error from a commit that failed until there is room again
+  TimePoint tried_;    ///< of such an error: when room was last looked for
 };
 
 } // namespace berth::store

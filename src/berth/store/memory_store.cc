@@ -145,14 +145,26 @@ void MemoryStore::commit(Shelf& shelf, Change change) {
   }
   reindex(shelf, change);
   shelf.watches.deliver(change);
+  shelf.history_bytes += bytes_of(change);
   shelf.history.push_back(std::move(change));
-  if (shelf.history.size() > options_.history) {
-    shelf.forgotten = shelf.history.front().revision;
-    shelf.history.pop_front();
-  }
+  forget(shelf);
   if (++shelf.since_bookmark >= options_.bookmark_every) {
     shelf.since_bookmark = 0;
     shelf.watches.bookmark(revision_);
+  }
+}
+
+std::size_t MemoryStore::bytes_of(const Change& change) const {
+  return options_.history_bytes == 0 ? 0 : change.now.bytes().size();
+}
+
+/// The oldest changes beyond what is to be kept.
+void MemoryStore::forget(Shelf& shelf) const {
+  while (shelf.history.size() > options_.history ||
+         (shelf.history_bytes > options_.history_bytes && !shelf.history.empty())) {
+    shelf.forgotten = shelf.history.front().revision;
+    shelf.history_bytes -= bytes_of(shelf.history.front());
+    shelf.history.pop_front();
   }
 }
 
@@ -216,6 +228,35 @@ Result<std::unique_ptr<Subscription>> MemoryStore::watch(const WatchOptions& opt
   replay(*shelf, options, sink);
   const WatchIndex::WatchId id = shelf->watches.add(options, std::move(sink));
   return std::make_unique<ShelfSubscription<Shelf>>(shelf, id);
+}
+
+void MemoryStore::adopt(api::Object now, Change::Kind kind) {
+  Shelf& shelf = *shelf_of(group_kind(now));
+  const auto it = shelf.objects.find(now.key());
+  Change change{.revision = now.meta().resource_version,
+                .before = it == shelf.objects.end() ? api::Object() : it->second,
+                .now = std::move(now),
+                .kind = kind};
+  commit(shelf, std::move(change));
+}
+
+void MemoryStore::forget_until(std::uint64_t revision) {
+  revision_ = restored_ = std::max(revision_, revision);
+  for (const auto& [kind, shelf] : shelves_) {
+    shelf->history.clear();
+    shelf->history_bytes = 0;
+    shelf->forgotten = revision_;
+  }
+}
+
+std::vector<api::Object> MemoryStore::all() const {
+  std::vector<api::Object> out;
+  for (const auto& [kind, shelf] : shelves_) {
+    for (const auto& [key, object] : shelf->objects) {
+      out.push_back(object);
+    }
+  }
+  return out;
 }
 
 std::size_t MemoryStore::size() const {

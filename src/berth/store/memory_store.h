@@ -8,6 +8,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "berth/store/store.h"
 #include "berth/store/watch_index.h"
@@ -22,6 +23,7 @@ class MemoryStore final : public Store {
   struct Options {
     std::size_t history = 4096;        ///< changes kept per kind for watches that start in the past
     std::size_t bookmark_every = 1024; ///< changes of a kind between bookmarks to its watches
+    std::size_t history_bytes = 0;     ///< of JSON that a kind's history may hold; 0: any
   };
 
   MemoryStore() : MemoryStore(Options()) {}
@@ -42,13 +44,22 @@ class MemoryStore final : public Store {
   /// then are Expired.
   void restore(std::span<const api::Object> objects, std::uint64_t revision);
 
+  /// A write that another store has made and numbered, no lower than those before: `now` with its
+  /// resourceVersion, for a removal the last state with the removal's. Watches hear of it.
+  void adopt(api::Object now, Change::Kind kind);
+  /// Up to `revision` nothing more is known of what happened: watches from before are Expired.
+  void forget_until(std::uint64_t revision);
+  /// Of all kinds, ordered by kind, namespace and name. O(objects).
+  std::vector<api::Object> all() const;
+
  private:
   /// Everything of one kind.
   struct Shelf {
     std::map<api::Key, api::Object> objects;
     std::map<std::string, std::set<api::Key>, std::less<>> by_node; ///< pods: bound ones
     std::deque<Change> history;
-    std::uint64_t forgotten = 0; ///< revision of the newest change no longer in history
+    std::size_t history_bytes = 0; ///< 0 while nobody counts them
+    std::uint64_t forgotten = 0;   ///< revision of the newest change no longer in history
     std::size_t since_bookmark = 0;
     WatchIndex watches;
   };
@@ -59,6 +70,8 @@ class MemoryStore final : public Store {
                                      std::uint64_t expected);
   static void reindex(Shelf& shelf, const Change& change);
   void commit(Shelf& shelf, Change change);
+  std::size_t bytes_of(const Change& change) const;
+  void forget(Shelf& shelf) const;
   static void replay(const Shelf& shelf, const WatchOptions& options, const Sink& sink);
 
   Options options_;

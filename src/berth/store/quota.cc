@@ -197,6 +197,12 @@ QuotaLedger::Account QuotaLedger::open_account(const Store& store, const api::Ob
   return account;
 }
 
+void QuotaLedger::forget_if_shared(const Store& store, const std::string& ns) {
+  if (store.shared()) {
+    books_.erase(ns);
+  }
+}
+
 QuotaLedger::Book& QuotaLedger::book_of(const Store& store, const std::string& ns) {
   const auto known = books_.find(ns);
   if (known != books_.end()) {
@@ -210,6 +216,7 @@ QuotaLedger::Book& QuotaLedger::book_of(const Store& store, const std::string& n
 }
 
 Result<void> QuotaLedger::admit(const Store& store, const api::Object& object) {
+  forget_if_shared(store, object.meta().ns);
   const Book& book = book_of(store, object.meta().ns);
   if (book.empty()) {
     return {};
@@ -281,6 +288,13 @@ void QuotaLedger::committed(Store& store, const api::Object& before, const api::
     return;
   }
   if (kind != kPods) {
+    return;
+  }
+  if (store.shared()) {
+    forget_if_shared(store, ns);
+    for (auto& [name, account] : book_of(store, ns)) {
+      publish(store, account);
+    }
     return;
   }
   const auto known = books_.find(ns);

@@ -20,7 +20,8 @@ model::ResourceList quota_usage(const model::Pod& pod);
 bool quota_covers(const api::json::value& quota, const model::Pod& pod);
 
 /// Running totals of every quota, built from the store the first time a namespace is met. O(quotas
-/// of the namespace) a write; nothing for namespaces without one.
+/// of the namespace) a write; nothing for namespaces without one. Over a store that other processes
+/// share, namespaces with quotas are counted anew for each write, O(pods of the namespace).
 class QuotaLedger {
  public:
   /// Forbidden: exceeded quota: NAME, requested: ..., used: ..., limited: ...
@@ -38,6 +39,7 @@ class QuotaLedger {
   };
   using Book = std::map<std::string, Account>;
 
+  void forget_if_shared(const Store& store, const std::string& ns);
   Book& book_of(const Store& store, const std::string& ns);
   static Account open_account(const Store& store, const api::Object& quota);
   static void publish(Store& store, Account& account);

@@ -112,6 +112,32 @@ void apply_patch(api::json::object& document, const api::json::value& patch,
   }
 }
 
+tl::unexpected<Error> terminating(const GroupKind& kind, const std::string& ns) {
+  auto refused = forbidden(kind, "",
+                           fmt::format("unable to create new content in namespace {} "
+                                       "because it is being terminated",
+                                       ns));
+  refused.value().causes.push_back(
+      {.code = Code::Forbidden,
+       .message = fmt::format("namespace {} is being terminated", ns),
+       .where = Where{.file = {}, .line = 0, .column = 0, .field = "metadata.namespace"},
+       .causes = {}});
+  return refused;
+}
+
+/// A refusal for the namespace's sake says which object it is about.
+Result<void> named(Result<void> refused, const api::Object& object) {
+  if (refused || refused.error().code != Code::Forbidden) {
+    return refused;
+  }
+  const api::ObjectMeta& meta = object.meta();
+  const std::string& name = meta.name.empty() ? meta.generate_name : meta.name;
+  Error error = std::move(refused).error();
+  const std::size_t empty = error.message.find("\"\"");
+  error.message.replace(empty, 2, quote(name.empty() ? "Unknown" : name));
+  return tl::unexpected(std::move(error));
+}
+
 Result<void> complete_document(const Admission& chain, const AdmissionRequest& request,
                                const WriteOptions& how, api::json::value& document) {
   BERTH_CHECK(complete(chain.defaults, request, document));
@@ -178,12 +204,7 @@ Result<void> Registry::check_namespace(const GroupKind& kind, const std::string&
     return not_found(kNamespaces, ns);
   }
   if (found && found->meta().deletion_timestamp) {
-    return fail(
-        Code::Forbidden,
-        fmt::format(
-            "{} is forbidden: unable to create new content in namespace {} because it is being "
-            "terminated",
-            resource_text(kind), ns));
+    return terminating(kind, ns);
   }
   return {};
 }
@@ -233,7 +254,7 @@ Result<api::Object> Registry::create(const api::Object& object, TimePoint now,
   } else if (ns.empty()) {
     ns = "default";
   }
-  BERTH_CHECK(check_namespace(kind, ns));
+  BERTH_CHECK(named(check_namespace(kind, ns), object));
 
   api::json::value value = editable(object.json());
   api::json::object& document = value.as_object();

@@ -171,12 +171,42 @@ TEST_P(RegistryTest, ARefusedObjectLeavesNothingBehind) {
 }
 
 TEST_P(RegistryTest, ATerminatingNamespaceTakesNothingNew) {
-  const auto ns = create(parsed(
-      R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"team","finalizers":["x.io/f"]}})"));
+  const auto ns =
+      create(parsed(R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"team"}})"));
+  EXPECT_EQ(api::to_json(*api::find_path(ns.json(), "spec.finalizers")), R"(["kubernetes"])");
   ASSERT_TRUE(remove(ns));
+  const auto held = registry->get(kNamespaces, {"", "team"});
+  ASSERT_TRUE(held);
+  EXPECT_EQ(api::string_at(held->json(), "status.phase"), "Terminating");
   const auto made = registry->create(config_map("a", "1", R"(,"namespace":"team")"), now);
   EXPECT_EQ(made.error().code, Code::Forbidden);
-  EXPECT_THAT(made.error().message, HasSubstr("because it is being terminated"));
+  EXPECT_EQ(made.error().message,
+            "configmaps \"a\" is forbidden: unable to create new content in namespace team because "
+            "it is being terminated");
+  ASSERT_EQ(made.error().causes.size(), 1U);
+  EXPECT_EQ(made.error().causes[0].message, "namespace team is being terminated");
+}
+
+TEST_P(RegistryTest, ANamespaceGoesWhenItsFinalizersAre) {
+  const auto ns =
+      create(parsed(R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"team"}})"));
+  const auto without = [](const api::Object& from) {
+    return from.edit([](api::json::object& document) { document.erase("spec"); });
+  };
+  const auto kept = registry->update(without(ns), Subresource::None, now);
+  ASSERT_TRUE(kept);
+  EXPECT_EQ(kept->json(), ns.json()) << "nobody may skip the controller";
+  ASSERT_TRUE(remove(ns));
+  ASSERT_TRUE(
+      registry->update(without(*registry->get(kNamespaces, {"", "team"})), Subresource::None, now));
+  EXPECT_FALSE(registry->get(kNamespaces, {"", "team"}));
+}
+
+TEST_P(RegistryTest, SystemNamespacesStay) {
+  ASSERT_TRUE(bootstrap(*registry, now));
+  const auto refused = registry->remove(kNamespaces, {"", "default"}, {}, now);
+  EXPECT_EQ(refused.error().message,
+            "namespaces \"default\" is forbidden: this namespace may not be deleted");
 }
 
 // ---- replacing

@@ -28,6 +28,18 @@ void default_autoscaler(const AdmissionRequest& request, api::json::object& whol
   }
 }
 
+/// Who empties a namespace before it goes: the namespace controller. It alone takes itself off, and
+/// only from a namespace that is deleted.
+void keep_content_finalizers(const AdmissionRequest& request, api::json::object& whole) {
+  if (request.before == nullptr) {
+    return; // hold_namespace begins with them
+  }
+  const api::json::value* held = api::find_path(request.before->json(), "spec.finalizers");
+  if (held != nullptr && !request.before->meta().deletion_timestamp) {
+    api::object_at(whole, "spec")["finalizers"] = *held;
+  }
+}
+
 void check_lease(const Judged& spec) {
   if (spec.number("leaseDurationSeconds").value_or(1) <= 0) {
     spec["leaseDurationSeconds"].invalid("must be greater than 0");
@@ -83,6 +95,7 @@ Result<void> default_small_kinds(const AdmissionRequest& request, api::json::val
     api::json::object& meta = api::object_at(whole, "metadata");
     api::object_at(meta, "labels")["kubernetes.io/metadata.name"] =
         api::json::value(text_at(meta, "name"));
+    keep_content_finalizers(request, whole);
     set_default(api::object_at(whole, "status"), "phase", "Active");
   } else if (request.kind == kResourceQuotas) {
     set_default(whole, "status", api::json::object());

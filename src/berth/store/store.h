@@ -33,6 +33,8 @@ class Store {
  public:
   virtual ~Store() = default;
 
+  /// Whether other processes write to it too, so that what was counted may have changed.
+  virtual bool shared() const { return false; }
   /// Of the last write; starts at 1, so that 0 can mean "none".
   virtual std::uint64_t revision() const = 0;
   virtual std::optional<api::Object> get(const GroupKind& kind, const api::Key& key) const = 0;

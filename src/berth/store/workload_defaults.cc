@@ -1,8 +1,9 @@
 #include "berth/store/workload_defaults.h"
 
+#include <charconv>
+
 #include <fmt/format.h>
 
-#include "berth/api/selector.h"
 #include "berth/store/document.h"
 #include "berth/store/errors.h"
 #include "berth/store/pod_defaults.h"
@@ -16,6 +17,7 @@ using api::json::value;
 constexpr int kHistory = 10;
 constexpr int kProgressSeconds = 600;
 constexpr const char* kQuarter = "25%";
+constexpr std::string_view kTemplateGeneration = "deprecated.daemonset.template.generation";
 
 void default_template(object& spec) {
   object* pod = object_in(spec, "template");
@@ -37,6 +39,13 @@ void default_deployment(object& spec) {
   set_default(spec, "progressDeadlineSeconds", kProgressSeconds);
 }
 
+void default_claim_template(object& claim) {
+  set_default(claim, "apiVersion", "v1");
+  set_default(claim, "kind", "PersistentVolumeClaim");
+  set_default(api::object_at(claim, "spec"), "volumeMode", "Filesystem");
+  set_default(api::object_at(claim, "status"), "phase", "Pending");
+}
+
 void default_stateful_set(object& spec) {
   set_default(spec, "podManagementPolicy", "OrderedReady");
   object& strategy = api::object_at(spec, "updateStrategy");
@@ -49,6 +58,26 @@ void default_stateful_set(object& spec) {
   set_default(retention, "whenScaled", "Retain");
   set_default(spec, "replicas", 1);
   set_default(spec, "revisionHistoryLimit", kHistory);
+  each_in(spec, "volumeClaimTemplates", &default_claim_template);
+}
+
+/// Counts the templates a DaemonSet has had, as extensions/v1beta1 did in its spec.
+void count_templates(const AdmissionRequest& request, object& whole, const object& spec) {
+  std::string generation = "1";
+  if (request.before != nullptr) {
+    const auto& annotations = request.before->meta().annotations;
+    const auto held = annotations.find(kTemplateGeneration);
+    std::int64_t number = 1;
+    if (held != annotations.end()) {
+      std::from_chars(held->second.data(), held->second.data() + held->second.size(), number);
+    }
+    const value* before = api::find_path(request.before->json(), "spec.template");
+    const value* now = spec.if_contains("template");
+    const bool same = before != nullptr && now != nullptr && *before == *now;
+    generation = fmt::to_string(same ? number : number + 1);
+  }
+  api::object_at(api::object_at(whole, "metadata"), "annotations")[kTemplateGeneration] =
+      generation;
 }
 
 void default_daemon_set(object& spec) {
@@ -100,32 +129,6 @@ bool is_workload(const GroupKind& kind) {
                                   kind.kind == "StatefulSet" || kind.kind == "DaemonSet");
 }
 
-void check_selector(const api::Object& object, FieldErrors& errors) {
-  const value* selector = api::find_path(object.json(), "spec.selector");
-  if (selector == nullptr) {
-    errors.push_back(required_field("spec.selector"));
-    return;
-  }
-  const auto parsed = api::parse_label_selector(*selector);
-  if (parsed && parsed->empty()) {
-    errors.push_back(invalid_value("spec.selector", api::to_json(*selector),
-                                   "empty selector is invalid for deployment"));
-    return;
-  }
-  api::Labels labels;
-  const value* given = api::find_path(object.json(), "spec.template.metadata.labels");
-  if (given != nullptr && given->is_object()) {
-    for (const auto& label : given->get_object()) {
-      labels[std::string(label.key())] = text_at(given->get_object(), label.key());
-    }
-  }
-  if (!parsed || !parsed->matches(labels)) {
-    errors.push_back(invalid_value("spec.template.metadata.labels",
-                                   given == nullptr ? "null" : api::to_json(*given),
-                                   "`selector` does not match template `labels`"));
-  }
-}
-
 } // namespace
 
 Result<void> default_workload(const AdmissionRequest& request, value& document) {
@@ -155,22 +158,12 @@ Result<void> default_workload(const AdmissionRequest& request, value& document) 
     set_default(whole, "status", object{{"replicas", 0}, {"availableReplicas", 0}});
   } else {
     default_daemon_set(*spec);
+    count_templates(request, whole, *spec);
     set_default(whole, "status",
                 object{{"currentNumberScheduled", 0},
                        {"numberMisscheduled", 0},
                        {"desiredNumberScheduled", 0},
                        {"numberReady", 0}});
-  }
-  return {};
-}
-
-Result<void> default_budget(const AdmissionRequest& request, value& document) {
-  if (request.kind == GroupKind{"policy", "PodDisruptionBudget"}) {
-    set_default(document.as_object(), "status",
-                object{{"disruptionsAllowed", 0},
-                       {"currentHealthy", 0},
-                       {"desiredHealthy", 0},
-                       {"expectedPods", 0}});
   }
   return {};
 }
@@ -188,24 +181,6 @@ Result<void> default_device_claim(const AdmissionRequest& request, value& docume
     if (object* inner = object_in(*spec, "spec")) {
       default_claim_spec(*inner);
     }
-  }
-  return {};
-}
-
-Result<void> check_workload(const AdmissionRequest& request, const api::Object& object) {
-  if (!is_workload(request.kind) || request.subresource == Subresource::Status ||
-      request.kind.kind == "Deployment" || request.kind.kind == "ReplicaSet") { // check_replicas
-    return {};
-  }
-  FieldErrors errors;
-  const value* replicas = api::find_path(object.json(), "spec.replicas");
-  if (replicas != nullptr && replicas->is_int64() && replicas->get_int64() < 0) {
-    errors.push_back(invalid_value("spec.replicas", fmt::to_string(replicas->get_int64()),
-                                   "must be greater than or equal to 0"));
-  }
-  check_selector(object, errors);
-  if (!errors.empty()) {
-    return invalid(request.kind, object.meta().name, std::move(errors));
   }
   return {};
 }

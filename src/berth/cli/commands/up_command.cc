@@ -1,4 +1,4 @@
-// berth up, down, status, apiserver: a lasting cluster on this machine.
+// berth up, down, apiserver: a lasting cluster on this machine.
 #include <poll.h>
 
 #include <csignal>
@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "berth/base/log_format.h"
 #include "berth/cli/commands/commands.h"
 #include "berth/cli/listen_address.h"
 #include "berth/cli/run/interrupt.h"
@@ -154,7 +155,12 @@ int serve_behind(const UpOptions& options, Terminal& terminal) {
   return kDone;
 }
 
+void set_format(const Values& values) {
+  set_log_format(values.get("--log-format", "text") == "json" ? LogFormat::Json : LogFormat::Text);
+}
+
 int run_up(const Invocation& invocation) {
+  set_format(invocation.values);
   const auto options = up_options(invocation.values, false);
   if (!options) {
     invocation.terminal.error(to_string(options.error()));
@@ -165,6 +171,7 @@ int run_up(const Invocation& invocation) {
 }
 
 int run_apiserver(const Invocation& invocation) {
+  set_format(invocation.values);
   const auto options = up_options(invocation.values, true);
   if (!options) {
     invocation.terminal.error(to_string(options.error()));
@@ -201,24 +208,6 @@ int run_down(const Invocation& invocation) {
   return kFailed;
 }
 
-int run_status(const Invocation& invocation) {
-  const auto home = home_of(process_environment());
-  if (!home) {
-    invocation.terminal.error(to_string(home.error()));
-    return kFailed;
-  }
-  const auto running = running_at(*home);
-  if (!running) {
-    *invocation.terminal.out.to << "no cluster is running at " << shown(home->folder)
-                                << "; try berth up\n";
-    return kFailed;
-  }
-  *invocation.terminal.out.to << fmt::format(
-      "API {}   process {}   kubeconfig {}   data {}   log {}\n", running->url, running->pid,
-      shown(home->kubeconfig()), shown(home->data()), shown(home->log()));
-  return kDone;
-}
-
 std::vector<Flag> server_flags() {
   return {{.name = "--port",
            .value = "PORT",
@@ -243,6 +232,14 @@ std::vector<Flag> server_flags() {
            .help = "bearer tokens: lines of token,user,uid,\"group1,group2\" (docs/access.md)",
            .group = "API",
            .offers = Offers::Files},
+          {.name = "--log-format",
+           .value = "FORMAT",
+           .help = "of the log: lines for people, or JSON for programs; -v adds a line for each "
+                   "request",
+           .group = "API",
+           .fallback = "text",
+           .choices = {"text", "json"},
+           .offers = Offers::Choices},
           {.name = "--audit-log",
            .value = "FILE",
            .help = "write a line of JSON for each request to it",
@@ -301,15 +298,6 @@ Command down_command_table() {
           .description = {"Its objects stay; berth up brings them back."},
           .exit_codes = {{kDone, "no cluster is running any more"}, {kFailed, "it does not stop"}},
           .run = &run_down};
-}
-
-Command status_command_table() {
-  return {.name = "status",
-          .summary = "say whether a cluster is running, and where",
-          .synopsis = {""},
-          .description = {},
-          .exit_codes = {{kDone, "a cluster is running"}, {kFailed, "none is"}},
-          .run = &run_status};
 }
 
 Command apiserver_command_table() {

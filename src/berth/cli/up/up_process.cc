@@ -10,8 +10,13 @@
 #include <fmt/format.h>
 
 #include "berth/cli/up/identity.h"
+#include "berth/cli/up/process_metrics.h"
+#include "berth/cli/up/service_notice.h"
+#include "berth/cli/up/simulated_nodes.h"
+#include "berth/cluster/fault_injector.h"
 #include "berth/hardware/platform.h"
 #include "berth/net/http_server.h"
+#include "berth/scheduler/scheduler.h"
 #include "berth/server/access/rbac_admission.h"
 #include "berth/server/api_server.h"
 #include "berth/store/journaled_store.h"
@@ -20,7 +25,10 @@ namespace berth::cli {
 namespace {
 
 constexpr Duration kLook = Duration::millis(100);
+constexpr Duration kBlink = Duration::millis(5);
+constexpr Duration kFarewell = Duration::seconds(10); ///< for requests under way
 constexpr std::size_t kConnections = 20'000;
+constexpr std::uint64_t kFaultStream = 7; ///< of the seed; the cluster uses those before
 
 class UpProcess {
  public:
@@ -32,7 +40,8 @@ class UpProcess {
     lock_.emplace(std::move(lock));
     BERTH_TRY(const Identity identity, identity_of(options_.home, options_.address, loop_.now()));
     BERTH_CHECK(open_store());
-    make_registry();
+    make_registry(identity);
+    BERTH_CHECK(follow_faults());
     BERTH_CHECK(listen(identity));
     const std::string host = options_.address.find(':') == std::string::npos
                                  ? options_.address
@@ -43,12 +52,20 @@ class UpProcess {
     ready.nodes = options_.spec.node_count();
     ready.gpus = gpus();
     ready.seconds = static_cast<double>((loop_.now() - start_).count_millis()) / 1000;
+    notify_service("READY=1");
     return ready;
   }
 
   void serve(const std::function<bool()>& stop) {
     while (!stop()) {
       loop_.run_for(kLook);
+    }
+    notify_service("STOPPING=1");
+    api_->drain();
+    server_->drain();
+    const TimePoint end = loop_.now() + kFarewell;
+    while (server_->connections() > 0 && loop_.now() < end) {
+      loop_.run_for(kBlink);
     }
   }
 
@@ -62,7 +79,7 @@ class UpProcess {
     return {};
   }
 
-  void make_registry() {
+  void make_registry(const Identity& identity) {
     const store::Registry::Options rules{.namespaces = store::Registry::Namespaces::MustExist,
                                          .admission = server::with_rbac(store::server_admission())};
     const auto seed = static_cast<std::uint64_t>(start_.unix_nanos());
@@ -76,8 +93,20 @@ class UpProcess {
     options.seed = seed;
     options.store = store_.get();
     options.registry = rules;
+    options.root_ca = identity.authority.certificate;
     cluster_ = std::make_unique<cluster::Cluster>(loop_, options_.spec, std::move(options));
     registry_ = &cluster_->registry();
+    nodes_.emplace(loop_, cluster_->fleet(), cluster_->registry());
+  }
+
+  Result<void> follow_faults() {
+    if (cluster_ != nullptr) {
+      BERTH_CHECK(cluster::define_faults(*registry_, loop_.now()));
+      faults_.emplace(loop_, cluster_->client(),
+                      Rng(static_cast<std::uint64_t>(start_.unix_nanos())).fork(kFaultStream),
+                      cluster_->fleet());
+    }
+    return {};
   }
 
   Result<void> listen(const Identity& identity) {
@@ -91,8 +120,11 @@ class UpProcess {
     BERTH_TRY(server::TokenKey key, account_key());
     server::ApiServerOptions api{.address = fmt::format("{}:{}", options_.address, options_.port),
                                  .account_key = std::move(key),
-                                 .gpu_columns = server::GpuColumns::Shown};
+                                 .gpu_columns = server::GpuColumns::Shown,
+                                 .nodes = nodes_ ? &*nodes_ : nullptr};
     api.access.tokens = options_.tokens;
+    api.more_metrics = [this] { return more_metrics(); };
+    api.checks = checks();
     if (!options_.audit_log.empty()) {
       BERTH_TRY(api.audit, audit_sink());
     }
@@ -109,6 +141,24 @@ class UpProcess {
     }
     server_ = *std::move(listening);
     return {};
+  }
+
+  std::string more_metrics() const {
+    std::string text = process_metrics(start_);
+    return cluster_ == nullptr ? text : text + std::as_const(*cluster_).scheduler().metrics();
+  }
+
+  std::vector<server::HealthCheck> checks() const {
+    if (cluster_ == nullptr) {
+      return {};
+    }
+    return {{.name = "informer-sync",
+             .of = server::HealthCheck::Of::Readiness,
+             .holds = [this]() -> Result<void> {
+               return std::as_const(*cluster_).scheduler().synced()
+                          ? Result<void>()
+                          : fail(Code::Unavailable, "the scheduler has not listed everything yet");
+             }}};
   }
 
   /// Signs service accounts' tokens: kept, so that they outlive the process.
@@ -149,6 +199,8 @@ class UpProcess {
   std::unique_ptr<store::Store> store_;
   std::unique_ptr<store::Registry> own_registry_;
   std::unique_ptr<cluster::Cluster> cluster_;
+  std::optional<SimulatedNodes> nodes_;
+  std::optional<cluster::FaultInjector> faults_;
   store::Registry* registry_ = nullptr;
   std::unique_ptr<server::ApiServer> api_;
   std::unique_ptr<net::HttpServer> server_;

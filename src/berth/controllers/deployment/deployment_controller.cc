@@ -12,9 +12,12 @@
 #include "berth/client/events.h"
 #include "berth/client/work_queue.h"
 #include "berth/controllers/deployment/status.h"
+#include "berth/controllers/fields.h"
 #include "berth/controllers/fresh_view.h"
 #include "berth/controllers/gather.h"
 #include "berth/controllers/replica_set/replica_set_controller.h"
+#include "berth/controllers/share.h"
+#include "berth/controllers/template_hash.h"
 
 namespace berth::controllers {
 
@@ -41,11 +44,6 @@ std::vector<std::string> index_by_deployment(const Object& set) {
   return {Key{set.meta().ns, owner->name}.to_string()};
 }
 
-std::int64_t number_at(const Object& object, std::string_view path, std::int64_t fallback) {
-  const json::value* value = api::find_path(object.json(), path);
-  return value != nullptr && value->is_number() ? value->to_number<std::int64_t>() : fallback;
-}
-
 std::int64_t revision_of(const Object& object) {
   const auto found = object.meta().annotations.find(kRevision);
   std::int64_t revision = 0;
@@ -66,32 +64,6 @@ json::value template_of(const Object& object) {
   return copy;
 }
 
-/// Names a template among a Deployment's. Letters and digits that spell no words, as Kubernetes
-/// uses.
-std::string hash_of(const json::value& pod_template, std::int64_t collisions) {
-  static constexpr std::string_view kAlphabet = "bcdfghjklmnpqrstvwxz2456789";
-  std::uint64_t hash = 14'695'981'039'346'656'037ULL;
-  for (const char c : api::to_json(pod_template) + fmt::to_string(collisions)) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * 1'099'511'628'211ULL;
-  }
-  std::string text;
-  for (int i = 0; i < 10; ++i) {
-    text += kAlphabet[hash % kAlphabet.size()];
-    hash /= kAlphabet.size();
-  }
-  return text;
-}
-
-std::string share_text(const Object& deployment, std::string_view field) {
-  const json::value* value =
-      api::find_path(deployment.json(), fmt::format("spec.strategy.rollingUpdate.{}", field));
-  if (value == nullptr) {
-    return "25%";
-  }
-  return value->is_string() ? std::string(std::string_view(value->get_string()))
-                            : api::to_json(*value);
-}
-
 RolloutQuestion question_of(const Object& deployment) {
   RolloutQuestion question{.wanted = number_at(deployment, "spec.replicas", 1)};
   question.history = number_at(deployment, "spec.revisionHistoryLimit", 10);
@@ -101,9 +73,11 @@ RolloutQuestion question_of(const Object& deployment) {
     question.strategy = RolloutStrategy::Recreate;
     return question;
   }
-  question.max_surge = share_of(share_text(deployment, "maxSurge"), question.wanted, Rounding::Up);
+  question.max_surge = share_at(deployment.json(), "spec.strategy.rollingUpdate.maxSurge",
+                                {.whole = question.wanted, .fallback = "25%"});
   question.max_unavailable =
-      share_of(share_text(deployment, "maxUnavailable"), question.wanted, Rounding::Down);
+      share_at(deployment.json(), "spec.strategy.rollingUpdate.maxUnavailable",
+               {.whole = question.wanted, .rounding = Rounding::Down, .fallback = "25%"});
   if (question.max_surge == 0 && question.max_unavailable == 0) {
     question.max_unavailable = 1; // or nothing could ever move
   }
@@ -229,7 +203,7 @@ struct DeploymentController::State : std::enable_shared_from_this<DeploymentCont
   void create_set(const std::shared_ptr<Pass>& pass, json::value pod_template) {
     const Object& deployment = pass->deployment;
     const std::string hash =
-        hash_of(pod_template, number_at(deployment, "status.collisionCount", 0));
+        template_hash(pod_template, number_at(deployment, "status.collisionCount", 0));
     json::object& meta = api::object_at(pod_template.as_object(), "metadata");
     api::object_at(meta, "labels")[kHashLabel] = hash;
     const json::value* selector = api::find_path(deployment.json(), "spec.selector");

@@ -1,7 +1,6 @@
 #include "berth/controllers/deployment/plan.h"
 
 #include <algorithm>
-#include <charconv>
 #include <tuple>
 
 namespace berth::controllers {
@@ -174,19 +173,6 @@ class Planner {
 
 RolloutPlan plan_rollout(const RolloutQuestion& question) {
   return Planner(question).plan();
-}
-
-std::int64_t share_of(std::string_view text, std::int64_t whole, Rounding rounding) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc()) {
-    return 0;
-  }
-  if (end == text.data() + text.size()) {
-    return number;
-  }
-  const std::int64_t hundredths = number * whole;
-  return rounding == Rounding::Up ? (hundredths + 99) / 100 : hundredths / 100;
 }
 
 } // namespace berth::controllers

@@ -54,8 +54,4 @@ struct RolloutPlan {
 /// O(sets log sets).
 RolloutPlan plan_rollout(const RolloutQuestion& question);
 
-/// "25%" or "2" of `whole`, rounded up or down. Text that is neither counts as 0.
-enum class Rounding { Up, Down };
-std::int64_t share_of(std::string_view text, std::int64_t whole, Rounding rounding);
-
 } // namespace berth::controllers

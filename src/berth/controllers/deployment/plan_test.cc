@@ -159,12 +159,5 @@ TEST(PlanRollout, EveryRolloutEndsWithinItsBounds) {
   }
 }
 
-TEST(ShareOf, PercentagesAreOfTheWhole) {
-  EXPECT_EQ(share_of("25%", 10, Rounding::Up), 3);
-  EXPECT_EQ(share_of("25%", 10, Rounding::Down), 2);
-  EXPECT_EQ(share_of("3", 10, Rounding::Up), 3);
-  EXPECT_EQ(share_of("some", 10, Rounding::Up), 0);
-}
-
 } // namespace
 } // namespace berth::controllers

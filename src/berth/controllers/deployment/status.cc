@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "berth/api/json.h"
+#include "berth/controllers/fields.h"
 
 namespace berth::controllers {
 namespace {
@@ -46,12 +47,6 @@ const json::value* condition_of(const api::Object& deployment, std::string_view 
     }
   }
   return nullptr;
-}
-
-std::int64_t number_at(const api::Object& deployment, std::string_view path,
-                       std::int64_t fallback) {
-  const json::value* value = api::find_path(deployment.json(), path);
-  return value != nullptr && value->is_number() ? value->to_number<std::int64_t>() : fallback;
 }
 
 struct Wanted {

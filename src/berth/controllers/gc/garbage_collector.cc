@@ -331,8 +331,10 @@ struct GarbageCollector::State : std::enable_shared_from_this<GarbageCollector::
 };
 
 std::vector<GroupKind> GarbageCollector::default_kinds() {
-  return {client::kPods,         client::kJobs,          client::kPodGroups,
-          client::kVolumeClaims, {"apps", "ReplicaSet"}, {"apps", "Deployment"}};
+  return {client::kPods,           client::kJobs,          client::kPodGroups,
+          client::kVolumeClaims,   {"apps", "ReplicaSet"}, {"apps", "Deployment"},
+          {"apps", "StatefulSet"}, {"apps", "DaemonSet"},  {"apps", "ControllerRevision"},
+          {"batch", "CronJob"},    {"", "Service"},        {"discovery.k8s.io", "EndpointSlice"}};
 }
 
 GarbageCollector::GarbageCollector(client::Client& client, Loop& loop,

@@ -15,7 +15,7 @@ namespace berth::controllers {
 /// the server. Nothing is deleted before the server has confirmed that its owners are gone.
 class GarbageCollector {
  public:
-  /// Pods, Jobs, PodGroups, PersistentVolumeClaims, ReplicaSets and Deployments.
+  /// What controllers make and what owns it: pods, workloads, their revisions and claims.
   static std::vector<client::GroupKind> default_kinds();
 
   GarbageCollector(client::Client& client, Loop& loop)

@@ -12,11 +12,14 @@
 #include "berth/api/json.h"
 #include "berth/client/events.h"
 #include "berth/client/work_queue.h"
+#include "berth/controllers/adoption.h"
+#include "berth/controllers/fields.h"
 #include "berth/controllers/fresh_view.h"
 #include "berth/controllers/gather.h"
 #include "berth/controllers/pod_from_template.h"
 #include "berth/controllers/pod_status.h"
 #include "berth/controllers/replica_set/plan.h"
+#include "berth/model/pod_selector.h"
 
 namespace berth::controllers {
 
@@ -29,33 +32,8 @@ namespace {
 
 namespace json = api::json;
 
+constexpr std::string_view kKind = "ReplicaSet";
 constexpr std::string_view kDeletionCost = "controller.kubernetes.io/pod-deletion-cost";
-
-/// The ReplicaSet that controls a pod, as "namespace/name".
-std::vector<std::string> index_by_set(const Object& pod) {
-  const api::OwnerReference* owner = pod.meta().controller();
-  if (owner == nullptr || owner->kind != "ReplicaSet") {
-    return {};
-  }
-  return {Key{pod.meta().ns, owner->name}.to_string()};
-}
-
-std::int64_t number_at(const json::value& document, std::string_view path, std::int64_t fallback) {
-  const json::value* value = api::find_path(document, path);
-  return value != nullptr && value->is_number() ? value->to_number<std::int64_t>() : fallback;
-}
-
-TimePoint ready_since(const Object& pod) {
-  const json::value* conditions = api::find_path(pod.json(), "status.conditions");
-  for (std::size_t i = 0;
-       conditions != nullptr && conditions->is_array() && i < conditions->get_array().size(); ++i) {
-    const json::value& condition = conditions->get_array()[i];
-    if (api::string_at(condition, "type") == "Ready") {
-      return parse_rfc3339(api::string_at(condition, "lastTransitionTime")).value_or(TimePoint());
-    }
-  }
-  return {};
-}
 
 std::int64_t restarts_of(const Object& pod) {
   std::int64_t sum = 0;
@@ -133,15 +111,18 @@ struct ReplicaSetController::State : std::enable_shared_from_this<ReplicaSetCont
               {.workers = 16}),
         sets(c, l,
              {.what = {.kind = kReplicaSets, .ns = "", .labels = {}},
-              .index_of = {},
+              .index_of = [](const Object& set) { return std::vector{set.meta().ns}; },
               .on_change = [this](const Object& old,
                                   const Object& now) { queue.add((now ? now : old).key()); }}),
         pods(c, l,
              {.what = {.kind = client::kPods, .ns = "", .labels = {}},
-              .index_of = index_by_set,
+              .index_of = index_by_controller(kKind),
               .on_change = [this](const Object& old, const Object& now) {
                 add_owner(old);
                 add_owner(now);
+                if (now && now.meta().controller() == nullptr && claims_change(old, now)) {
+                  add_adopters(now);
+                }
               }}) {
     pods.on_sync([this] {
       for (const auto& [key, set] : sets.all()) {
@@ -151,8 +132,18 @@ struct ReplicaSetController::State : std::enable_shared_from_this<ReplicaSetCont
   }
 
   void add_owner(const Object& pod) {
-    if (pod && !index_by_set(pod).empty()) {
-      queue.add({pod.meta().ns, pod.meta().controller()->name});
+    const api::OwnerReference* owner = pod ? pod.meta().controller() : nullptr;
+    if (owner != nullptr && owner->kind == kKind) {
+      queue.add({pod.meta().ns, owner->name});
+    }
+  }
+
+  void add_adopters(const Object& pod) {
+    for (const Key& key : sets.keyed(pod.meta().ns)) {
+      const auto view = model::pod_selector_view(*sets.find(key));
+      if (view && (*view)->selector && (*view)->selector->matches(pod.meta().labels)) {
+        queue.add(key);
+      }
     }
   }
 
@@ -175,11 +166,9 @@ struct ReplicaSetController::State : std::enable_shared_from_this<ReplicaSetCont
         .deleting = set->meta().deletion_timestamp.has_value(),
         .pods = {},
         .now = loop.now()};
-    for (const Key& at : pods.keyed(key.to_string())) {
-      const Object& pod = *pods.find(at);
-      if (pod.meta().controller()->uid == set->meta().uid && !terminal(pod)) {
-        question.pods.push_back(fact_of(pod, *set));
-      }
+    if (Claims claims = claim(*set, question); !claims.empty()) {
+      settle(std::move(claims), std::move(finish));
+      return;
     }
     const auto pass = std::make_shared<Pass>(
         Pass{.set = *set, .plan = plan_replicas(question), .finish = std::move(finish)});
@@ -193,6 +182,48 @@ struct ReplicaSetController::State : std::enable_shared_from_this<ReplicaSetCont
     } else {
       store_status(pass);
     }
+  }
+
+  /// Tells the set's pods to the question; pods to adopt or release come first.
+  Claims claim(const Object& set, ReplicaQuestion& question) const {
+    Claims claims{.owner = set, .adopt = {}, .release = {}};
+    const auto view = model::pod_selector_view(set);
+    if (!view || !(*view)->selector) {
+      return claims;
+    }
+    for (const std::string& name : {set.key().to_string(), orphans_of(set.meta().ns)}) {
+      for (const Key& at : pods.keyed(name)) {
+        const Object& pod = *pods.find(at);
+        const Claim verdict = terminal(pod) ? Claim::Leave : claim_of(pod, set, *(*view)->selector);
+        if (verdict == Claim::Keep) {
+          question.pods.push_back(fact_of(pod, set));
+        } else if (verdict == Claim::Adopt) {
+          claims.adopt.push_back(pod);
+        } else if (verdict == Claim::Release) {
+          claims.release.push_back(pod);
+        }
+      }
+    }
+    return claims;
+  }
+
+  void settle(Claims claims, client::WorkQueue::Finish finish) {
+    const Key key = claims.owner.key();
+    settle_claims(
+        client, std::move(claims),
+        [weak = weak_from_this()](const Object& written) {
+          if (const auto self = weak.lock()) {
+            self->pods.wrote(written);
+          }
+        },
+        [weak = weak_from_this(), key, finish = std::move(finish)](Outcome outcome) {
+          if (const auto self = weak.lock()) {
+            if (outcome == Outcome::Done) {
+              self->queue.add(key);
+            }
+            finish(outcome);
+          }
+        });
   }
 
   void again(const std::shared_ptr<Pass>& pass, Outcome outcome) {

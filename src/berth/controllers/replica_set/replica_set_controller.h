@@ -1,5 +1,5 @@
-// Keeps the pods of ReplicaSets as many as they want, and their status true. Source: kubernetes
-// pkg/controller/replicaset. Orphans are not adopted.
+// Keeps the pods of ReplicaSets as many as they want, adopts and releases pods by their labels, and
+// keeps the status true. Source: kubernetes pkg/controller/replicaset.
 #pragma once
 
 #include <memory>

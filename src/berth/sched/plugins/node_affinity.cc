@@ -171,14 +171,6 @@ class NodeAffinity final : public Plugin {
 
 } // namespace
 
-bool matches_required_affinity(const model::PodSpec& spec, const model::Node& node) {
-  const bool selected = std::ranges::all_of(spec.node_selector, [&](const auto& wanted) {
-    const auto it = node.meta.labels.find(wanted.first);
-    return it != node.meta.labels.end() && it->second == wanted.second;
-  });
-  return selected && matches(spec.node_affinity, node);
-}
-
 Result<NodeAffinityArgs> parse_node_affinity_args(const boost::json::value& args) {
   std::optional<Error> failure;
   boost::json::value added;

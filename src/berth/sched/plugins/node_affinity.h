@@ -9,6 +9,7 @@
 #include <boost/json/value.hpp>
 
 #include "berth/base/result.h"
+#include "berth/model/node_affinity.h"
 #include "berth/sched/plugin.h"
 
 namespace berth::sched {
@@ -25,10 +26,6 @@ struct NodeAffinityArgs {
 };
 /// NodeAffinityArgs as KubeSchedulerConfiguration writes it. Errors name the field.
 Result<NodeAffinityArgs> parse_node_affinity_args(const boost::json::value& args);
-
-/// spec.nodeSelector AND the required terms of node affinity, as kubelet and daemon sets use it
-/// too.
-bool matches_required_affinity(const model::PodSpec& spec, const model::Node& node);
 
 std::unique_ptr<Plugin> make_node_affinity(NodeAffinityArgs args);
 

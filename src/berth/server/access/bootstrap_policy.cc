@@ -134,6 +134,9 @@ constexpr std::array kRuleRows = {
     RuleRow{"berth:aggregate-to-edit", kWrite, "scheduling.x-k8s.io", "podgroups"},
     RuleRow{"berth:aggregate-to-view", kRead, "scheduling.x-k8s.io",
             "elasticquotas elasticquotas/status podgroups podgroups/status"},
+    // As metrics-server's own role system:aggregated-metrics-reader.
+    RuleRow{"berth:aggregate-to-view", kRead, "metrics.k8s.io", "pods nodes"},
+    RuleRow{"berth:aggregate-to-view", kRead, "metrics.berth.dev", "gpus"},
 
     RuleRow{"system:auth-delegator", "create", "authentication.k8s.io", "tokenreviews"},
     RuleRow{"system:auth-delegator", "create", "authorization.k8s.io", "subjectaccessreviews"},

@@ -1,0 +1,179 @@
+#include "berth/cli/up/simulated_nodes.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "berth/model/pod.h"
+#include "berth/runtime/load_model.h"
+
+namespace berth::cli {
+namespace {
+
+class Following final : public server::LogFollower {
+ public:
+  explicit Following(std::unique_ptr<runtime::EventStream> stream) : stream_(std::move(stream)) {}
+
+ private:
+  std::unique_ptr<runtime::EventStream> stream_;
+};
+
+/// Who holds which GPU, by its id; of two containers of a pod the one that runs.
+struct Owner {
+  std::string pod_uid;
+  std::string container;
+};
+using Owners = std::map<std::string, Owner>;
+
+bool runs(const std::vector<runtime::ContainerStatus>& running, const node::Holding& holding) {
+  return std::ranges::any_of(running, [&](const runtime::ContainerStatus& container) {
+    return container.pod_uid == holding.pod_uid && container.name == holding.container;
+  });
+}
+
+Owners owners_of(const node::Agent& agent, const std::vector<runtime::ContainerStatus>& running) {
+  Owners owners;
+  for (const node::Holding& holding : agent.devices().all()) {
+    if (holding.resource != model::kGpuResource) {
+      continue;
+    }
+    for (const std::string& id : holding.ids()) {
+      const auto [at, fresh] =
+          owners.try_emplace(id, Owner{.pod_uid = holding.pod_uid, .container = holding.container});
+      if (!fresh && runs(running, holding)) {
+        at->second.container = holding.container;
+      }
+    }
+  }
+  return owners;
+}
+
+std::string label_of(const api::Labels& labels, std::string_view name) {
+  const auto found = labels.find(name);
+  return found == labels.end() ? "" : found->second;
+}
+
+/// What the container asks for; nothing if its pod is gone.
+model::ResourceRequirements resources_of(const store::Registry& registry,
+                                         const runtime::ContainerStatus& container) {
+  const auto pod =
+      registry.get(store::kPods, {label_of(container.labels, runtime::kPodNamespaceLabel),
+                                  label_of(container.labels, runtime::kPodNameLabel)});
+  const auto view = pod ? model::pod_view(*pod) : tl::unexpected(pod.error());
+  if (!view || pod->meta().uid != container.pod_uid) {
+    return {};
+  }
+  for (const auto* list : {&(*view)->spec.containers, &(*view)->spec.init_containers}) {
+    const auto found = std::ranges::find(*list, container.name, &model::Container::name);
+    if (found != list->end()) {
+      return found->resources;
+    }
+  }
+  return {};
+}
+
+int gpus_of(const Owners& owners, const runtime::ContainerStatus& container) {
+  return static_cast<int>(std::ranges::count_if(owners, [&](const auto& entry) {
+    return entry.second.pod_uid == container.pod_uid && entry.second.container == container.name;
+  }));
+}
+
+std::string sickness_of(const inventory::GpuProbe& probe) {
+  if (probe.usable()) {
+    return "";
+  }
+  return probe.last_xid != 0 ? inventory::describe_xid(probe.last_xid) : "lost";
+}
+
+} // namespace
+
+bool SimulatedNodes::reachable(std::string_view node) const {
+  const node::SimulatedMachine* machine = fleet_.find(node);
+  return machine != nullptr && machine->agent_runs();
+}
+
+std::optional<server::ContainerLog> SimulatedNodes::log(std::string_view node,
+                                                        std::string_view container) const {
+  node::SimulatedMachine* machine = fleet_.find(node);
+  if (machine == nullptr) {
+    return std::nullopt;
+  }
+  const auto lines = machine->runtime().log(container);
+  if (!lines) {
+    return std::nullopt;
+  }
+  server::ContainerLog log;
+  for (const runtime::LogLine& line : *lines) {
+    log.lines.push_back({.at = line.at, .text = line.text});
+  }
+  log.open = machine->runtime().runs(container);
+  return log;
+}
+
+std::unique_ptr<server::LogFollower> SimulatedNodes::follow(std::string_view node,
+                                                            std::string_view container,
+                                                            std::function<void()> on_more) {
+  node::SimulatedMachine* machine = fleet_.find(node);
+  return std::make_unique<Following>(
+      machine == nullptr ? nullptr : machine->runtime().follow(container, std::move(on_more)));
+}
+
+std::optional<server::NodeUsage> SimulatedNodes::usage(std::string_view node) const {
+  node::SimulatedMachine* machine = fleet_.find(node);
+  if (machine == nullptr || !machine->agent_runs()) {
+    return std::nullopt;
+  }
+  const TimePoint now = loop_.now();
+  const runtime::Load system = runtime::system_load(node, now);
+  server::NodeUsage usage{.at = runtime::measured_at(now),
+                          .window = runtime::kLoadWindow,
+                          .cpu_nanocores = system.cpu_nanocores,
+                          .memory_bytes = system.memory_bytes,
+                          .pods = {},
+                          .gpus = {}};
+  const std::vector<runtime::ContainerStatus> running = machine->runtime().running();
+  const Owners owners = owners_of(*machine->agent(), running);
+  std::map<std::pair<std::string, std::string>, runtime::Load> loads; // by pod, container
+  for (const runtime::ContainerStatus& container : running) {
+    const model::ResourceRequirements resources = resources_of(registry_, container);
+    const runtime::Load load = runtime::load_of({.pod_uid = container.pod_uid,
+                                                 .container = container.name,
+                                                 .resources = resources,
+                                                 .gpus = gpus_of(owners, container),
+                                                 .started_at = container.started_at},
+                                                now);
+    usage.cpu_nanocores += load.cpu_nanocores;
+    usage.memory_bytes += load.memory_bytes;
+    loads.emplace(std::pair(container.pod_uid, container.name), load);
+    auto pod = std::ranges::find(usage.pods, container.pod_uid, &server::PodUsage::uid);
+    if (pod == usage.pods.end()) {
+      pod = usage.pods.insert(usage.pods.end(),
+                              server::PodUsage{.uid = container.pod_uid, .containers = {}});
+    }
+    pod->containers.push_back({.name = container.name,
+                               .cpu_nanocores = load.cpu_nanocores,
+                               .memory_bytes = load.memory_bytes});
+  }
+  for (const inventory::GpuInfo& gpu : machine->inventory().gpus()) {
+    server::GpuUsage one{.index = gpu.index,
+                         .uuid = gpu.uuid,
+                         .product = gpu.product,
+                         .memory_bytes = gpu.memory_mib << 20U,
+                         .sickness = sickness_of(machine->inventory().probe(gpu.index)),
+                         .pod_uid = {},
+                         .container = {}};
+    if (const auto owner = owners.find(gpu.uuid); owner != owners.end()) {
+      one.pod_uid = owner->second.pod_uid;
+      one.container = owner->second.container;
+      const auto load = loads.find({one.pod_uid, one.container});
+      if (load != loads.end() && one.sickness.empty()) {
+        one.percent = load->second.gpu_percent;
+        one.used_bytes = one.memory_bytes / 100 * load->second.gpu_memory_percent;
+      }
+    }
+    usage.gpus.push_back(std::move(one));
+  }
+  return usage;
+}
+
+} // namespace berth::cli
