@@ -12,5 +12,4 @@ Result<void> default_workload(const AdmissionRequest& request, api::json::value&
 /// ResourceClaims and their templates: one device of each request unless it says otherwise.
 Result<void> default_device_claim(const AdmissionRequest& request, api::json::value& document);
 
-
 } // namespace berth::store
