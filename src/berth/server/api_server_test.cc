@@ -168,6 +168,41 @@ TEST_F(Api, WhatIsNotThereIsNotThere) {
   EXPECT_EQ(ask("POST", kMaps, "x", {{"Content-Type", "text/plain"}}).status, 415);
 }
 
+TEST_F(Api, SomeKindsAreReplacedByVersionOnly) {
+  constexpr std::string_view kLeasePath =
+      "/apis/coordination.k8s.io/v1/namespaces/default/leases/l";
+  const std::string lease =
+      R"({"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"l"}})";
+  EXPECT_EQ(ask("PUT", std::string(kLeasePath), lease).status, 201);
+  const auto refused = ask("PUT", std::string(kLeasePath), lease);
+  EXPECT_EQ(refused.status, 422);
+  EXPECT_THAT(refused.body,
+              HasSubstr(R"(leases.coordination.k8s.io \"l\" is invalid: )"
+                        "metadata.resourceVersion: Invalid value: 0: must be specified for an "
+                        "update"));
+}
+
+TEST_F(Api, TheServersOwnNamespacesStay) {
+  const auto refused = ask("DELETE", "/api/v1/namespaces/default");
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_THAT(
+      refused.body,
+      HasSubstr(R"(namespaces \"default\" is forbidden: this namespace may not be deleted)"));
+}
+
+TEST_F(Api, OddPodsAreAcceptedWithAWarning) {
+  const auto made = ask(
+      "POST", "/api/v1/namespaces/default/pods",
+      R"({"metadata":{"name":"a.b"},"spec":{"containers":[{"name":"c","image":"x","env":[{"name":"A"},{"name":"A"}]}]}})");
+  EXPECT_EQ(made.status, 201);
+  std::string warnings;
+  for (const auto& [name, value] : made.headers) {
+    warnings += name == "Warning" ? value : "";
+  }
+  EXPECT_THAT(warnings, HasSubstr("metadata.name: this is used in the Pod's hostname"));
+  EXPECT_THAT(warnings, HasSubstr("spec.containers[0].env[1]: hides previous definition of"));
+}
+
 TEST_F(Api, RightsAreAskedForFirst) {
   token = "user";
   EXPECT_EQ(ask("GET", kMaps).status, 403);

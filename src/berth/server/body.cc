@@ -73,6 +73,8 @@ Answer<bool> dry_run(const Call& call, std::string_view kind, const api::json::v
        .message = fmt::format("Unsupported value: [\"{}\"]: supported values: \"All\"", text)}));
 }
 
+constexpr std::size_t kMaxManager = 128; // bytes
+
 struct NamedPropagation {
   std::string_view name;
   store::Propagation policy;
@@ -120,6 +122,11 @@ Answer<WriteQuery> write_query(const Call& call, std::string_view kind) {
   out.dry_run = *dry;
   out.force = flag(call.query, "force");
   out.field_manager = parameter(call.query, "fieldManager");
+  if (out.field_manager.size() > kMaxManager) {
+    return tl::unexpected(invalid_options(
+        kind, {.field = "fieldManager",
+               .message = fmt::format("Too long: may not be more than {} bytes", kMaxManager)}));
+  }
   out.manager =
       patch::manager_name(out.field_manager, net::header_of(call.request->headers, "User-Agent"));
   return out;
@@ -186,6 +193,16 @@ Answer<DeleteQuery> delete_query(const Call& call) {
   std::string policy(api::string_at(*body, "propagationPolicy"));
   if (const std::string_view asked = parameter(call.query, "propagationPolicy"); !asked.empty()) {
     policy = asked;
+  }
+  const api::json::value* orphans_given = api::find(*body, "orphanDependents");
+  if (!policy.empty() && ((orphans_given != nullptr && !orphans_given->is_null()) ||
+                          !parameter(call.query, "orphanDependents").empty())) {
+    return tl::unexpected(invalid_options(
+        "DeleteOptions",
+        {.field = "propagationPolicy",
+         .message = fmt::format("Invalid value: \"{}\": orphanDependents and deletionPropagation "
+                                "cannot be both set",
+                                policy)}));
   }
   if (policy.empty()) {
     const api::json::value* orphan = api::find(*body, "orphanDependents");

@@ -100,7 +100,8 @@ Answer<Wanted> wanted_form(std::string_view accept) {
       return *std::move(wanted);
     }
   }
-  return tl::unexpected(not_acceptable("application/json, application/yaml"));
+  return tl::unexpected(
+      not_acceptable("application/json, application/yaml, application/vnd.kubernetes.protobuf"));
 }
 
 bool wants_aggregated_discovery(std::string_view accept) {

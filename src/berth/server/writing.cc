@@ -14,6 +14,7 @@
 #include "berth/server/list_query.h"
 #include "berth/server/write_target.h"
 #include "berth/store/errors.h"
+#include "berth/store/validation/warnings.h"
 
 namespace berth::server {
 namespace {
@@ -111,6 +112,39 @@ bool returned_when_deleted(const schema::Resource& resource) {
       "DeviceClass",  "ResourceClaim",         "ResourceClaimTemplate",
       "ResourceSlice"};
   return !resource.custom && std::ranges::find(kKinds, resource.kind) != kKinds.end();
+}
+
+/// Kinds that PUT replaces only where it says which version. Source: each strategy's
+/// AllowUnconditionalUpdate.
+bool needs_version(const schema::Resource& resource) {
+  static constexpr std::array<std::string_view, 11> kKinds = {"Lease",
+                                                              "CustomResourceDefinition",
+                                                              "PodDisruptionBudget",
+                                                              "VolumeAttachment",
+                                                              "CSIDriver",
+                                                              "CSINode",
+                                                              "CSIStorageCapacity",
+                                                              "RuntimeClass",
+                                                              "MutatingWebhookConfiguration",
+                                                              "ValidatingWebhookConfiguration",
+                                                              "APIService"};
+  return resource.custom || std::ranges::find(kKinds, resource.kind) != kKinds.end();
+}
+
+Status version_missing(const schema::Resource& resource, std::string_view name) {
+  const Error cause =
+      store::invalid_value("metadata.resourceVersion", "0", "must be specified for an update");
+  Error error = store::invalid(kind_of(resource), name, {cause}).value();
+  // Told of the resource, not of the kind.
+  error.message.replace(0, error.message.find(' '),
+                        resource.group.empty() ? resource.plural
+                                               : resource.plural + "." + resource.group);
+  return status_of(error);
+}
+
+/// Namespaces that the server itself lives on. Source: the NamespaceLifecycle admission plugin.
+bool is_immortal(std::string_view ns) {
+  return ns == "default" || ns == "kube-system" || ns == "kube-public";
 }
 
 std::string_view options_kind(const Call& call) {
@@ -227,10 +261,14 @@ Answer<net::HttpResponse> create_object(const Shared& shared, Call& call,
   if (!object) {
     return tl::unexpected(object.error());
   }
-  return told(
-      shared, call, resource, 201,
+  const auto made =
       shared.registry->create(*object, shared.loop->now(),
-                              tracked_write(shared, call, kept_as(shared, resource), *query, {})));
+                              tracked_write(shared, call, kept_as(shared, resource), *query, {}));
+  if (made) {
+    const auto warnings = store::warnings_of(*made);
+    call.warnings.insert(call.warnings.end(), warnings.begin(), warnings.end());
+  }
+  return told(shared, call, resource, 201, made);
 }
 
 Answer<net::HttpResponse> update_object(const Shared& shared, Call& call,
@@ -263,6 +301,9 @@ Answer<net::HttpResponse> update_object(const Shared& shared, Call& call,
   }
   if (!live) {
     return tl::unexpected(status_of(live.error()));
+  }
+  if (object->meta().resource_version == 0 && needs_version(resource)) {
+    return tl::unexpected(version_missing(resource, call.info.name));
   }
   const api::Object next =
       kind_of(resource) == store::kNamespaces ? with_finalizers(call, *live, *object) : *object;
@@ -346,6 +387,11 @@ Answer<net::HttpResponse> delete_object(const Shared& shared, const Call& call,
   const auto query = delete_query(call);
   if (!query) {
     return tl::unexpected(query.error());
+  }
+  if (kind_of(resource) == store::kNamespaces && is_immortal(call.info.name)) {
+    const auto refused =
+        store::forbidden(store::kNamespaces, call.info.name, "this namespace may not be deleted");
+    return tl::unexpected(status_of(refused.value()));
   }
   const auto before = shared.registry->get(kind_of(resource), key_of(call, resource));
   if (!before) {

@@ -5,13 +5,23 @@
 #include "berth/store/decoding.h"
 #include "berth/store/job_admission.h"
 #include "berth/store/limit_range.h"
-#include "berth/store/naming.h"
 #include "berth/store/node_admission.h"
 #include "berth/store/pod_defaults.h"
-#include "berth/store/pod_validation.h"
 #include "berth/store/priority_admission.h"
 #include "berth/store/service_admission.h"
 #include "berth/store/small_kinds.h"
+#include "berth/store/storage_defaults.h"
+#include "berth/store/validation/config.h"
+#include "berth/store/validation/devices.h"
+#include "berth/store/validation/job.h"
+#include "berth/store/validation/metadata.h"
+#include "berth/store/validation/network.h"
+#include "berth/store/validation/node.h"
+#include "berth/store/validation/pod.h"
+#include "berth/store/validation/quotas.h"
+#include "berth/store/validation/replicas.h"
+#include "berth/store/validation/service.h"
+#include "berth/store/validation/storage.h"
 #include "berth/store/workload_defaults.h"
 #include "berth/store/workload_validation.h"
 
@@ -20,13 +30,16 @@ namespace berth::store {
 Admission kubernetes_admission() {
   return {
       .defaults = {&default_small_kinds, &default_priority_class, &default_limit_range,
-                   &default_job, &default_pod, &default_workload, &default_service, &default_budget,
+                   &default_job, &default_pod, &default_workload, &default_controller,
+                   &default_service, &default_network, &default_storage, &default_budget,
                    &default_device_claim},
       .mutate = {&generate_job_selector, &resolve_priority, &default_tolerations,
-                 &apply_limit_ranges, &allocate_addresses},
-      .validate = {&check_metadata, &check_job, &check_decodable, &check_pod, &check_priority_class,
-                   &check_small_kinds, &check_workload, &check_cron_job, &check_budget,
-                   &check_service, &check_device_claim, &check_limit_ranges},
+                 &apply_limit_ranges, &allocate_addresses, &hold_namespace},
+      .judge = {&check_metadata, &check_pod, &check_job, &check_replicas, &check_service,
+                &check_config, &check_storage, &check_quotas, &check_node, &check_network,
+                &check_devices, &check_small_kinds},
+      .validate = {&check_decodable, &check_priority_class, &check_workload, &check_cron_job,
+                   &check_budget, &check_ports_free, &check_limit_ranges},
   };
 }
 
@@ -49,6 +62,13 @@ Result<void> complete(const std::vector<Mutate>& steps, const AdmissionRequest& 
 
 Result<void> validate(const Admission& chain, const AdmissionRequest& request,
                       const api::Object& object) {
+  FieldErrors errors;
+  for (const Judge step : chain.judge) {
+    step(request, object, errors);
+  }
+  if (!errors.empty()) {
+    return invalid(request.kind, object.meta().name, std::move(errors));
+  }
   for (const Validate step : chain.validate) {
     BERTH_CHECK(step(request, object));
   }

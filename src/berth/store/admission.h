@@ -8,6 +8,7 @@
 #include <boost/json/fwd.hpp>
 
 #include "berth/base/time.h"
+#include "berth/store/errors.h"
 #include "berth/store/store.h"
 
 namespace berth::store {
@@ -24,12 +25,16 @@ struct AdmissionRequest {
 
 /// Completes the document. Skipped for status writes.
 using Mutate = Result<void> (*)(const AdmissionRequest& request, api::json::value& document);
-/// Judges the complete object.
+/// Adds what is wrong with fields of the complete object: all of it becomes one error.
+using Judge = void (*)(const AdmissionRequest& request, const api::Object& object,
+                       FieldErrors& errors);
+/// Judges the complete object by itself or by what is stored.
 using Validate = Result<void> (*)(const AdmissionRequest& request, const api::Object& object);
 
 struct Admission {
   std::vector<Mutate> defaults; ///< what the writer is taken to have said
   std::vector<Mutate> mutate;   ///< what the server adds
+  std::vector<Judge> judge;
   std::vector<Validate> validate;
 };
 

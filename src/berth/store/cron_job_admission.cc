@@ -5,7 +5,7 @@
 #include "berth/api/json.h"
 #include "berth/model/cron_schedule.h"
 #include "berth/store/errors.h"
-#include "berth/store/pod_validation.h"
+#include "berth/store/validation/pod.h"
 
 namespace berth::store {
 namespace {
@@ -90,7 +90,7 @@ void check_job_template(const api::Object& object, FieldErrors& errors) {
     errors.push_back(required_field(pod + ".containers"));
     return;
   }
-  check_pod_template_spec(*spec, pod, errors);
+  check_pod_spec(Judged(spec, pod, errors), "");
   const std::string_view restart = api::string_at(*spec, "restartPolicy");
   if (restart.empty() || restart == "Always") {
     errors.push_back(

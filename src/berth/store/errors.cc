@@ -94,6 +94,16 @@ Error not_found_value(std::string field, std::string_view value) {
   return field_error(std::move(field), fmt::format("Not found: {}", value));
 }
 
+Error too_long_value(std::string field, std::size_t bytes) {
+  return field_error(std::move(field),
+                     fmt::format("Too long: may not be more than {} bytes", bytes));
+}
+
+Error too_many_value(std::string field, std::size_t count, std::size_t limit) {
+  return field_error(std::move(field),
+                     fmt::format("Too many: {}: must have at most {} items", count, limit));
+}
+
 tl::unexpected<Error> invalid(const GroupKind& kind, std::string_view name, FieldErrors errors) {
   std::vector<std::string> texts;
   for (const Error& error : errors) {

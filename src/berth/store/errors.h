@@ -35,6 +35,8 @@ Error unsupported_value(std::string field, std::string_view value,
                         const std::vector<std::string>& supported);
 Error duplicate_value(std::string field, std::string_view value);
 Error not_found_value(std::string field, std::string_view value);
+Error too_long_value(std::string field, std::size_t bytes);
+Error too_many_value(std::string field, std::size_t count, std::size_t limit);
 /// "a" with quotes and escapes.
 std::string quote(std::string_view text);
 

@@ -1,5 +1,5 @@
-// What the API server does to a batch/v1 Job: defaults, its selector and labels, validation,
-// immutable fields. Source: kubernetes/pkg/apis/batch and pkg/registry/batch/job/strategy.go.
+// What the API server does to a batch/v1 Job: defaults, its selector and labels. Source:
+// kubernetes/pkg/apis/batch and pkg/registry/batch/job/strategy.go.
 #pragma once
 
 #include "berth/store/admission.h"
@@ -9,7 +9,5 @@ namespace berth::store {
 Result<void> default_job(const AdmissionRequest& request, api::json::value& document);
 /// On creation: the controller-uid selector, and the labels of the template and of the Job.
 Result<void> generate_job_selector(const AdmissionRequest& request, api::json::value& document);
-
-Result<void> check_job(const AdmissionRequest& request, const api::Object& object);
 
 } // namespace berth::store

@@ -82,15 +82,15 @@ INSTANTIATE_TEST_SUITE_P(
                    "spec.template.spec.restartPolicy: Required value: valid values: \"OnFailure\", "
                    "\"Never\""},
         InvalidJob{"odd_restart_policy", "", R"(,"restartPolicy":"No")",
-                   "spec.template.spec.restartPolicy: Unsupported value: \"No\": supported values: "
-                   "\"OnFailure\", "
-                   "\"Never\""},
+                   "[spec.template.spec.restartPolicy: Unsupported value: \"No\": supported "
+                   "values: \"Always\", \"OnFailure\", \"Never\", "
+                   "spec.template.spec.restartPolicy: Unsupported value: \"No\": supported "
+                   "values: \"OnFailure\", \"Never\"]"},
         InvalidJob{"indexed_open", R"(,"completionMode":"Indexed","parallelism":2)", kNever,
                    "spec.completions: Required value: when completion mode is Indexed"},
-        InvalidJob{
-            "mode", R"(,"completionMode":"Counted")", kNever,
-            "spec.completionMode: Unsupported value: \"Counted\": supported values: \"Indexed\", "
-            "\"NonIndexed\""},
+        InvalidJob{"mode", R"(,"completionMode":"Counted")", kNever,
+                   "spec.completionMode: Unsupported value: \"Counted\": supported values: "
+                   "\"NonIndexed\", \"Indexed\""},
         InvalidJob{"template", "", R"(,"restartPolicy":"Never","nodeName":"x y")",
                    "spec.template.spec.nodeName: Invalid value: \"x y\": a lowercase RFC 1123 "
                    "subdomain must consist "

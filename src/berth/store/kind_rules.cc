@@ -24,7 +24,11 @@ bool counts_generation(const GroupKind& kind) {
     return kind.kind == "Pod" || kind.kind == "ReplicationController";
   }
   if (kind.group == "resource.k8s.io") {
-    return kind.kind == "DeviceClass";
+    return kind.kind == "DeviceClass" || kind.kind == "ResourceSlice";
+  }
+  if (kind.kind == "ControllerRevision" || kind.group == "certificates.k8s.io" ||
+      kind.group == "node.k8s.io" || kind.group == "autoscaling") {
+    return false;
   }
   return kind.group != "coordination.k8s.io" && kind.group != "rbac.authorization.k8s.io" &&
          kind.group != "storage.k8s.io" && kind.group != "events.k8s.io";

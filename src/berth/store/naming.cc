@@ -10,7 +10,6 @@ namespace {
 
 constexpr std::size_t kMaxLabel = 63;
 constexpr std::size_t kMaxSubdomain = 253;
-constexpr std::size_t kMaxAnnotations = 256 * 1024;
 
 constexpr std::string_view kSubdomainText =
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "
@@ -65,53 +64,6 @@ bool is_qualified_part(std::string_view text) {
 
 std::string too_long(std::size_t limit) {
   return fmt::format("must be no more than {} bytes", limit);
-}
-
-/// Names that become one segment of a URL and are otherwise free, as RBAC's are.
-std::vector<std::string> path_segment_errors(std::string_view name) {
-  if (name == "." || name == "..") {
-    return {fmt::format("may not be '{}'", name)};
-  }
-  std::vector<std::string> errors;
-  for (const char c : {'/', '%'}) {
-    if (name.find(c) != std::string_view::npos) {
-      errors.push_back(fmt::format("may not contain '{}'", c));
-    }
-  }
-  return errors;
-}
-
-std::vector<std::string> name_errors(const GroupKind& kind, std::string_view name) {
-  if (kind.group == "rbac.authorization.k8s.io") {
-    return path_segment_errors(name);
-  }
-  return kind == kNamespaces ? label_name_errors(name) : subdomain_errors(name);
-}
-
-void check_labels(const api::Labels& labels, const std::string& field, FieldErrors& errors) {
-  for (const auto& [key, value] : labels) {
-    add_invalid(errors, field, key, qualified_name_errors(key));
-    add_invalid(errors, field, value, label_value_errors(value));
-  }
-}
-
-void check_annotations(const api::Labels& annotations, FieldErrors& errors) {
-  std::size_t total = 0;
-  for (const auto& [key, value] : annotations) {
-    std::string lower = key;
-    std::ranges::transform(lower, lower.begin(), [](char c) {
-      return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    });
-    add_invalid(errors, "metadata.annotations", key, qualified_name_errors(lower));
-    total += key.size() + value.size();
-  }
-  if (total > kMaxAnnotations) {
-    errors.push_back(
-        Error{.code = Code::Invalid,
-              .message = fmt::format("Too long: may not be more than {} bytes", kMaxAnnotations),
-              .where = Where{.file = {}, .line = 0, .column = 0, .field = "metadata.annotations"},
-              .causes = {}});
-  }
 }
 
 } // namespace
@@ -189,42 +141,6 @@ void add_invalid(FieldErrors& errors, const std::string& field, std::string_view
   for (const std::string& text : texts) {
     errors.push_back(invalid_value(field, quote(value), text));
   }
-}
-
-Result<void> check_metadata(const AdmissionRequest& request, const api::Object& object) {
-  if (request.subresource == Subresource::Status) {
-    return {};
-  }
-  const api::ObjectMeta& meta = object.meta();
-  FieldErrors errors;
-  if (request.operation == AdmissionRequest::Operation::Create) {
-    add_invalid(errors, "metadata.name", meta.name, name_errors(request.kind, meta.name));
-    if (!meta.ns.empty()) {
-      add_invalid(errors, "metadata.namespace", meta.ns, label_name_errors(meta.ns));
-    }
-  }
-  check_labels(meta.labels, "metadata.labels", errors);
-  check_annotations(meta.annotations, errors);
-  if (request.before != nullptr && meta.deletion_timestamp) {
-    const auto& had = request.before->meta().finalizers;
-    std::string added;
-    for (const std::string& finalizer : meta.finalizers) {
-      if (std::ranges::find(had, finalizer) == had.end()) {
-        added += (added.empty() ? "" : ", ") + quote(finalizer);
-      }
-    }
-    if (!added.empty()) {
-      errors.push_back(forbidden_field(
-          "metadata.finalizers",
-          fmt::format("no new finalizers can be added if the object is being deleted, "
-                      "found new finalizers []string{{{}}}",
-                      added)));
-    }
-  }
-  if (!errors.empty()) {
-    return invalid(request.kind, meta.name, std::move(errors));
-  }
-  return {};
 }
 
 } // namespace berth::store

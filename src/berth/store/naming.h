@@ -1,11 +1,10 @@
-// Names, labels and annotations: the rules of apimachinery util/validation and api/validation.
+// Names and labels: the rules of apimachinery util/validation.
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "berth/store/admission.h"
 #include "berth/store/errors.h"
 
 namespace berth::store {
@@ -20,8 +19,5 @@ std::vector<std::string> label_value_errors(std::string_view value);
 /// Adds an "Invalid value" for each text.
 void add_invalid(FieldErrors& errors, const std::string& field, std::string_view value,
                  const std::vector<std::string>& texts);
-
-/// Name, labels, annotations, finalizers of any object.
-Result<void> check_metadata(const AdmissionRequest& request, const api::Object& object);
 
 } // namespace berth::store

@@ -15,6 +15,7 @@ using api::json::object;
 
 constexpr std::int64_t kDefaultMode = 0644;
 constexpr std::int64_t kTolerationSeconds = 300;
+constexpr std::int64_t kTokenSeconds = 3600;
 
 /// Always for :latest and untagged images, else IfNotPresent.
 std::string_view pull_policy(std::string_view image) {
@@ -76,12 +77,20 @@ void default_probe(object& container, std::string_view member) {
   set_default(*probe, "failureThreshold", 3);
 }
 
+/// What the downward API is asked for.
+void default_reference(object& of) {
+  if (object* field = object_in(of, "fieldRef")) {
+    set_default(*field, "apiVersion", "v1");
+  }
+  if (object* resource = object_in(of, "resourceFieldRef")) {
+    set_default(*resource, "divisor", "0");
+  }
+}
+
 void default_environment(object& container) {
   each_in(container, "env", [](object& variable) {
     if (object* from = object_in(variable, "valueFrom")) {
-      if (object* field = object_in(*from, "fieldRef")) {
-        set_default(*field, "apiVersion", "v1");
-      }
+      default_reference(*from);
     }
   });
 }
@@ -113,6 +122,26 @@ void default_container(object& container, Network network) {
               api::json::value(pull_policy(text_at(container, "image"))));
 }
 
+void default_projection(object& source) {
+  if (object* token = object_in(source, "serviceAccountToken")) {
+    set_default(*token, "expirationSeconds", kTokenSeconds);
+  }
+  if (object* downward = object_in(source, "downwardAPI")) {
+    each_in(*downward, "items", &default_reference);
+  }
+}
+
+/// The account has an older name too.
+void keep_accounts_in_step(object& spec) {
+  const std::string name(text_at(spec, "serviceAccountName"));
+  const std::string older(text_at(spec, "serviceAccount"));
+  if (!name.empty()) {
+    spec["serviceAccount"] = name;
+  } else if (!older.empty()) {
+    spec["serviceAccountName"] = older;
+  }
+}
+
 void default_volume(object& volume) {
   if (volume.size() == 1 && has(volume, "name")) {
     volume["emptyDir"] = object();
@@ -120,6 +149,17 @@ void default_volume(object& volume) {
   for (const std::string_view source : {"configMap", "secret", "downwardAPI", "projected"}) {
     if (object* files = object_in(volume, source)) {
       set_default(*files, "defaultMode", kDefaultMode);
+    }
+  }
+  if (object* downward = object_in(volume, "downwardAPI")) {
+    each_in(*downward, "items", &default_reference);
+  }
+  if (object* projected = object_in(volume, "projected")) {
+    each_in(*projected, "sources", &default_projection);
+  }
+  if (object* claim = object_in(volume, "ephemeral")) {
+    if (object* made = object_in(*claim, "volumeClaimTemplate")) {
+      set_default(api::object_at(*made, "spec"), "volumeMode", "Filesystem");
     }
   }
   if (object* host = object_in(volume, "hostPath")) {
@@ -175,6 +215,7 @@ void default_pod_spec(object& spec) {
   set_default(spec, "dnsPolicy", "ClusterFirst");
   set_default(spec, "securityContext", object());
   set_default(spec, "schedulerName", "default-scheduler");
+  keep_accounts_in_step(spec);
   if (object* resources = object_in(spec, "resources")) {
     canonical_quantities(*resources, "limits");
     canonical_quantities(*resources, "requests");

@@ -12,6 +12,7 @@
 #include "berth/store/document.h"
 #include "berth/store/errors.h"
 #include "berth/store/kind_rules.h"
+#include "berth/store/quota_objects.h"
 
 namespace berth::store {
 namespace {
@@ -157,10 +158,10 @@ Result<api::Object> Registry::put(api::json::value document, const AdmissionRequ
                                   const WriteOptions& how) {
   const Check check = [&](const api::Object& object) -> Result<void> {
     BERTH_CHECK(validate(options_.admission, request, object));
-    if (request.kind == kPods && request.before == nullptr) {
-      return quotas_.admit(*store_, object);
+    if (request.before != nullptr) {
+      return {};
     }
-    return {};
+    return request.kind == kPods ? quotas_.admit(*store_, object) : admit_object(*store_, object);
   };
   const std::uint64_t expected =
       request.before == nullptr ? 0 : request.before->meta().resource_version;

@@ -256,7 +256,10 @@ class History {
       return expect(patch(name, merge, Subresource::Status), reference_.phase(name, value));
     }
     default: {
-      const std::int64_t seconds = rng_.between(1, 3);
+      // A deadline only comes nearer.
+      const auto held = reference_.items.find(name);
+      const std::int64_t had = held == reference_.items.end() ? 0 : held->second.deadline;
+      const std::int64_t seconds = rng_.between(1, had == 0 ? 9 : had);
       api::json::value merge{{"spec", {{"activeDeadlineSeconds", seconds}}}};
       return expect(patch(name, merge), reference_.deadline(name, seconds));
     }

@@ -8,6 +8,7 @@
 
 #include "berth/store/document.h"
 #include "berth/store/errors.h"
+#include "berth/store/validation/judged.h"
 
 namespace berth::store {
 namespace {
@@ -21,6 +22,7 @@ constexpr std::uint32_t kAddresses =
     65'534 - 256; // of 10.96.1.0 and up: the first 256 are kept free
 constexpr int kFirstNodePort = 30'000;
 constexpr int kNodePorts = 2'768;
+constexpr int kAffinitySeconds = 10'800;
 
 bool is_headless(const object& spec) {
   return text_at(spec, "clusterIP") == "None";
@@ -36,14 +38,24 @@ std::uint32_t start_of(std::string_view text) {
   return hash;
 }
 
+/// Whether the type is one that has addresses.
+bool fits_type(const object& spec) {
+  const std::string_view type = text_at(spec, "type");
+  return type == "ClusterIP" || type == "NodePort" || type == "LoadBalancer";
+}
+
 struct Taken {
   std::set<std::string, std::less<>> addresses;
   std::set<std::int64_t> node_ports;
 };
 
-Taken taken(const Store& store) {
+/// By all Services but the one of this name.
+Taken taken(const Store& store, const api::ObjectMeta& but) {
   Taken all;
   for (const api::Object& service : store.list({.kind = kServices, .ns = "", .labels = {}}).items) {
+    if (service.meta().name == but.name && service.meta().ns == but.ns) {
+      continue;
+    }
     all.addresses.emplace(api::string_at(service.json(), "spec.clusterIP"));
     const value* ports = api::find_path(service.json(), "spec.ports");
     if (ports == nullptr || !ports->is_array()) {
@@ -90,6 +102,12 @@ Result<void> default_service(const AdmissionRequest& request, value& document) {
     return {};
   }
   set_default(*spec, "sessionAffinity", "None");
+  if (text_at(*spec, "sessionAffinity") == "None") {
+    spec->stable_erase("sessionAffinityConfig");
+  } else if (text_at(*spec, "sessionAffinity") == "ClientIP") {
+    object& config = api::object_at(*spec, "sessionAffinityConfig");
+    set_default(api::object_at(config, "clientIP"), "timeoutSeconds", kAffinitySeconds);
+  }
   set_default(*spec, "type", "ClusterIP");
   if (text_at(*spec, "type") != "ExternalName") {
     set_default(*spec, "internalTrafficPolicy", "Cluster");
@@ -97,16 +115,18 @@ Result<void> default_service(const AdmissionRequest& request, value& document) {
   if (text_at(*spec, "type") == "NodePort" || text_at(*spec, "type") == "LoadBalancer") {
     set_default(*spec, "externalTrafficPolicy", "Cluster");
   }
+  if (text_at(*spec, "type") == "LoadBalancer") {
+    set_default(*spec, "allocateLoadBalancerNodePorts", true);
+  }
   each_in(*spec, "ports", [](object& port) {
     set_default(port, "protocol", "TCP");
     const value* target = port.if_contains("targetPort");
-    const bool says_none = target != nullptr && (*target == value(0) || *target == value(""));
-    if (const value* number = port.if_contains("port"); number != nullptr) {
-      if (says_none) { // as a client of Go writes one that was not given
-        port["targetPort"] = value(*number);
-      } else {
-        set_default(port, "targetPort", *number);
-      }
+    const value* number = port.if_contains("port");
+    const bool none =
+        target == nullptr || target->is_null() || *target == value(0) || *target == value("");
+    if (number != nullptr && none) {
+      const value same = *number;
+      port["targetPort"] = same;
     }
   });
   set_default(whole, "status", object{{"loadBalancer", object()}});
@@ -120,23 +140,32 @@ Result<void> allocate_addresses(const AdmissionRequest& request, value& document
   }
   const std::string name(fmt::format("{}/{}", api::string_at(document, "metadata.namespace"),
                                      api::string_at(document, "metadata.name")));
-  Taken all = taken(*request.store);
+  api::ObjectMeta self;
+  self.name = api::string_at(document, "metadata.name");
+  self.ns = api::string_at(document, "metadata.namespace");
+  Taken all = taken(*request.store, self);
   if (request.before != nullptr && !has(*spec, "clusterIP")) {
     (*spec)["clusterIP"] = api::string_at(request.before->json(), "spec.clusterIP");
+  }
+  if (!fits_type(*spec)) {
+    return {}; // check_service says why
   }
   if (text_at(*spec, "clusterIP").empty()) {
     BERTH_TRY(std::string address, free_address(all, name));
     (*spec)["clusterIP"] = std::move(address);
   }
   set_default(*spec, "clusterIPs", api::json::array{(*spec)["clusterIP"]});
-  set_default(*spec, "ipFamilies", api::json::array{"IPv4"});
-  set_default(*spec, "ipFamilyPolicy", "SingleStack");
+  const bool open_to_all = is_headless(*spec) && !has(*spec, "selector");
+  set_default(*spec, "ipFamilies",
+              open_to_all ? api::json::array{"IPv4", "IPv6"} : api::json::array{"IPv4"});
+  set_default(*spec, "ipFamilyPolicy", open_to_all ? "RequireDualStack" : "SingleStack");
   if (text_at(*spec, "type") != "NodePort" && text_at(*spec, "type") != "LoadBalancer") {
     return {};
   }
   Result<void> allocated;
   each_in(*spec, "ports", [&](object& port) {
-    if (has(port, "nodePort") || !allocated) {
+    const value* given = port.if_contains("nodePort");
+    if ((given != nullptr && given->is_int64() && given->get_int64() != 0) || !allocated) {
       return;
     }
     const auto number = free_node_port(all, name);
@@ -150,36 +179,34 @@ Result<void> allocate_addresses(const AdmissionRequest& request, value& document
   return allocated;
 }
 
-Result<void> check_service(const AdmissionRequest& request, const api::Object& object) {
-  if (request.kind != kServices) {
+Result<void> check_ports_free(const AdmissionRequest& request, const api::Object& object) {
+  const value* spec = api::find(object.json(), "spec");
+  if (request.kind != kServices || spec == nullptr) {
     return {};
   }
   FieldErrors errors;
-  const value* spec = api::find(object.json(), "spec");
-  const bool external = spec != nullptr && api::string_at(*spec, "type") == "ExternalName";
-  const bool headless = spec != nullptr && spec->is_object() && is_headless(spec->get_object());
-  const value* ports = spec == nullptr ? nullptr : api::find(*spec, "ports");
-  const bool none = ports == nullptr || !ports->is_array() || ports->get_array().empty();
-  if (none && !external && !headless) {
-    errors.push_back(required_field("spec.ports"));
+  const Judged judged(spec, "spec", errors);
+  const Taken others = taken(*request.store, object.meta());
+  const std::string_view address = judged.text("clusterIP");
+  if (!address.empty() && address != "None" && others.addresses.contains(address)) {
+    judged["clusterIPs"].invalid(
+        fmt::format("failed to allocate IP {}: provided IP is already allocated", address));
   }
-  if (!none) {
-    std::size_t i = 0;
-    for (const value& port : ports->get_array()) {
-      const value* number = api::find(port, "port");
-      const std::string field = fmt::format("spec.ports[{}]", i++);
-      if (ports->get_array().size() > 1 && api::string_at(port, "name").empty()) {
-        errors.push_back(required_field(field + ".name"));
-      }
-      if (number == nullptr || !number->is_int64() || number->get_int64() < 1 ||
-          number->get_int64() > 65'535) {
-        errors.push_back(invalid_value(field + ".port",
-                                       number == nullptr ? "0" : api::to_json(*number),
-                                       "must be between 1 and 65535, inclusive"));
-      }
+  judged.each("ports", [&](const Judged& port) {
+    const std::int64_t number = port.number("nodePort").value_or(0);
+    if (number == 0) {
+      return;
     }
-  }
+    if (number < kFirstNodePort || number >= kFirstNodePort + kNodePorts) {
+      port["nodePort"].invalid(
+          fmt::format("provided port is not in the valid range. The range of valid ports is {}-{}",
+                      kFirstNodePort, kFirstNodePort + kNodePorts - 1));
+    } else if (others.node_ports.contains(number)) {
+      port["nodePort"].invalid("provided port is already allocated");
+    }
+  });
   if (!errors.empty()) {
+    errors.resize(1); // the first that cannot be had stops the allocation
     return invalid(request.kind, object.meta().name, std::move(errors));
   }
   return {};

@@ -129,32 +129,6 @@ bool is_workload(const GroupKind& kind) {
                                   kind.kind == "StatefulSet" || kind.kind == "DaemonSet");
 }
 
-void check_claim_devices(const api::Object& claim, FieldErrors& errors) {
-  const value* requests = api::find_path(claim.json(), "spec.devices.requests");
-  for (std::size_t i = 0;
-       requests != nullptr && requests->is_array() && i < requests->get_array().size(); ++i) {
-    const value* exactly = api::find(requests->get_array()[i], "exactly");
-    const value* count = exactly == nullptr ? nullptr : api::find(*exactly, "count");
-    if (count != nullptr && count->is_int64() && count->get_int64() != 0 &&
-        api::string_at(*exactly, "allocationMode") == "All") {
-      errors.push_back(invalid_value(fmt::format("spec.devices.requests[{}].exactly.count", i),
-                                     fmt::to_string(count->get_int64()),
-                                     "must not be specified when allocationMode is 'All'"));
-    }
-  }
-  const value* constraints = api::find_path(claim.json(), "spec.devices.constraints");
-  for (std::size_t i = 0;
-       constraints != nullptr && constraints->is_array() && i < constraints->get_array().size();
-       ++i) {
-    const std::string_view attribute =
-        api::string_at(constraints->get_array()[i], "matchAttribute");
-    if (!attribute.empty() && attribute.find('/') == std::string_view::npos) {
-      errors.push_back(invalid_value(fmt::format("spec.devices.constraints[{}].matchAttribute", i),
-                                     quote(attribute), "must include a domain"));
-    }
-  }
-}
-
 } // namespace
 
 Result<void> default_workload(const AdmissionRequest& request, value& document) {
@@ -207,26 +181,6 @@ Result<void> default_device_claim(const AdmissionRequest& request, value& docume
     if (object* inner = object_in(*spec, "spec")) {
       default_claim_spec(*inner);
     }
-  }
-  return {};
-}
-
-Result<void> check_device_claim(const AdmissionRequest& request, const api::Object& object) {
-  if (request.kind != GroupKind{"resource.k8s.io", "ResourceClaim"} ||
-      request.subresource == Subresource::Status) {
-    return {};
-  }
-  FieldErrors errors;
-  const value* spec = api::find(object.json(), "spec");
-  if (request.before != nullptr) {
-    const value* before = api::find(request.before->json(), "spec");
-    if (spec != nullptr && before != nullptr && *spec != *before) {
-      errors.push_back(invalid_value("spec", api::to_json(*spec), "field is immutable"));
-    }
-  }
-  check_claim_devices(object, errors);
-  if (!errors.empty()) {
-    return invalid(request.kind, object.meta().name, std::move(errors));
   }
   return {};
 }

@@ -12,7 +12,4 @@ Result<void> default_workload(const AdmissionRequest& request, api::json::value&
 /// ResourceClaims and their templates: one device of each request unless it says otherwise.
 Result<void> default_device_claim(const AdmissionRequest& request, api::json::value& document);
 
-/// Counts that contradict the allocation mode, attributes without a domain, a spec that changes.
-Result<void> check_device_claim(const AdmissionRequest& request, const api::Object& object);
-
 } // namespace berth::store

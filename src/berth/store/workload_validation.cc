@@ -7,8 +7,8 @@
 #include "berth/api/selector.h"
 #include "berth/store/document.h"
 #include "berth/store/errors.h"
-#include "berth/store/pod_validation.h"
 #include "berth/store/share_validation.h"
+#include "berth/store/validation/pod.h"
 
 namespace berth::store {
 namespace {
@@ -26,8 +26,7 @@ constexpr std::array<std::string_view, 7> kMutable = {"replicas",
                                                       "persistentVolumeClaimRetentionPolicy"};
 
 bool is_workload(const GroupKind& kind) {
-  return kind.group == "apps" && (kind.kind == "Deployment" || kind.kind == "ReplicaSet" ||
-                                  kind.kind == "StatefulSet" || kind.kind == "DaemonSet");
+  return kind.group == "apps" && (kind.kind == "StatefulSet" || kind.kind == "DaemonSet");
 }
 
 const value* at(const api::Object& object, std::string_view path) {
@@ -43,9 +42,7 @@ void check_not_negative(const api::Object& object, std::string_view path, FieldE
 }
 
 std::string_view word_for_empty(const GroupKind& kind) {
-  return kind.kind == "StatefulSet" ? "statefulset"
-         : kind.kind == "DaemonSet" ? "daemonset"
-                                    : "deployment";
+  return kind.kind == "StatefulSet" ? "statefulset" : "daemonset";
 }
 
 void check_selector(const AdmissionRequest& request, const api::Object& object,
@@ -84,7 +81,7 @@ void check_template(const AdmissionRequest& request, const api::Object& object,
     return;
   }
   if (request.kind.kind != "StatefulSet") { // its claims are volumes that the template lacks
-    check_pod_template_spec(*spec, "spec.template.spec", errors);
+    check_pod_spec(Judged(spec, "spec.template.spec", errors), "");
   }
   const std::string_view restart = api::string_at(*spec, "restartPolicy");
   if (restart != "Always") {
@@ -92,48 +89,9 @@ void check_template(const AdmissionRequest& request, const api::Object& object,
         unsupported_value("spec.template.spec.restartPolicy", quote(restart), {"Always"}));
   }
   if (api::find(*spec, "activeDeadlineSeconds") != nullptr) {
-    const std::string_view word =
-        request.kind.kind == "Deployment" ? std::string_view("ReplicaSet") : request.kind.kind;
-    errors.push_back(
-        forbidden_field("spec.template.spec.activeDeadlineSeconds",
-                        fmt::format("activeDeadlineSeconds in {} is not Supported", word)));
-  }
-}
-
-void check_deployment(const api::Object& object, FieldErrors& errors) {
-  constexpr const char* kRolling = "spec.strategy.rollingUpdate";
-  const std::string_view type = api::string_at(object.json(), "spec.strategy.type");
-  const value* rolling = at(object, kRolling);
-  if (type == "Recreate") {
-    if (rolling != nullptr) {
-      errors.push_back(
-          forbidden_field(kRolling, "may not be specified when strategy `type` is 'Recreate'"));
-    }
-  } else if (type != "RollingUpdate") {
-    errors.push_back(
-        unsupported_value("spec.strategy.type", quote(type), {"Recreate", "RollingUpdate"}));
-  } else if (rolling != nullptr) {
-    const value* most = api::find(*rolling, "maxUnavailable");
-    const value* surge = api::find(*rolling, "maxSurge");
-    if (most != nullptr) {
-      check_share(*most, fmt::format("{}.maxUnavailable", kRolling), errors);
-    }
-    if (surge != nullptr && !surge->is_string()) { // a surge may be more than the whole
-      check_share(*surge, fmt::format("{}.maxSurge", kRolling), errors);
-    }
-    if (is_zero_share(most) && is_zero_share(surge)) {
-      errors.push_back(invalid_value(fmt::format("{}.maxUnavailable", kRolling),
-                                     most == nullptr ? "0" : api::to_json(*most),
-                                     "may not be 0 when `maxSurge` is 0"));
-    }
-  }
-  const value* deadline = at(object, "spec.progressDeadlineSeconds");
-  const value* ready = at(object, "spec.minReadySeconds");
-  const std::int64_t least = ready != nullptr && ready->is_int64() ? ready->get_int64() : 0;
-  if (deadline != nullptr && deadline->is_int64() && deadline->get_int64() <= least) {
-    errors.push_back(invalid_value("spec.progressDeadlineSeconds",
-                                   fmt::to_string(deadline->get_int64()),
-                                   "must be greater than minReadySeconds"));
+    errors.push_back(forbidden_field(
+        "spec.template.spec.activeDeadlineSeconds",
+        fmt::format("activeDeadlineSeconds in {} is not Supported", request.kind.kind)));
   }
 }
 
@@ -247,9 +205,7 @@ Result<void> check_workload(const AdmissionRequest& request, const api::Object& 
   }
   check_selector(request, object, errors);
   check_template(request, object, errors);
-  if (request.kind.kind == "Deployment") {
-    check_deployment(object, errors);
-  } else if (request.kind.kind == "DaemonSet") {
+  if (request.kind.kind == "DaemonSet") {
     check_daemon_set(object, errors);
   } else if (request.kind.kind == "StatefulSet") {
     check_stateful_set(object, errors);

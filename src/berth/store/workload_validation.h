@@ -6,7 +6,7 @@
 
 namespace berth::store {
 
-/// Deployment, ReplicaSet, StatefulSet, DaemonSet: counts, selectors, templates, strategies, and
+/// StatefulSet, DaemonSet: counts, selectors, templates, strategies, and
 /// what may not change.
 Result<void> check_workload(const AdmissionRequest& request, const api::Object& object);
 

@@ -64,11 +64,12 @@ class ClaimBuilder : public ObjectBuilder<ClaimBuilder> {
   }
 };
 
-/// Starts Available with ReadWriteOnce and 1Gi, of no class.
+/// Starts Available with ReadWriteOnce and 1Gi, of no class, on a path of its host.
 class VolumeBuilder : public ObjectBuilder<VolumeBuilder> {
  public:
   explicit VolumeBuilder(std::string_view name) : ObjectBuilder("v1", "PersistentVolume", name) {
     mode("ReadWriteOnce").size("1Gi").phase("Available");
+    spec()["hostPath"] = json::object{{"path", "/data"}};
   }
 
   VolumeBuilder& of_class(std::string_view name) {
@@ -122,6 +123,7 @@ class VolumeBuilder : public ObjectBuilder<VolumeBuilder> {
     return source("csi", json::object{{"driver", text(driver)}, {"volumeHandle", text(handle)}});
   }
   VolumeBuilder& source(std::string_view name, json::object what) {
+    spec().erase("hostPath");
     spec()[text(name)] = std::move(what);
     return *this;
   }

@@ -1,4 +1,4 @@
-#include "berth/store/pod_validation.h"
+#include "berth/store/validation/pod.h"
 
 #include "berth/store/admission_fixture.h"
 
@@ -65,6 +65,105 @@ INSTANTIATE_TEST_SUITE_P(
             "mount",
             R"("containers":[{"name":"c","image":"x","volumeMounts":[{"name":"no","mountPath":"/x"}]}])",
             "spec.containers[0].volumeMounts[0].name: Not found: \"no\""}),
+    [](const auto& one) { return one.param.name; });
+
+std::string container(std::string_view more) {
+  return fmt::format(R"("containers":[{{"name":"c","image":"x",{}}}])", more);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Parts, InvalidPod,
+    ::testing::Values(
+        InvalidCase{
+            "probe", container(R"("livenessProbe":{})"),
+            "spec.containers[0].livenessProbe: Required value: must specify a handler type"},
+        InvalidCase{
+            "two_handlers",
+            container(R"("readinessProbe":{"exec":{"command":["a"]},"tcpSocket":{"port":1}})"),
+            "spec.containers[0].readinessProbe.tcpSocket: Forbidden: may not specify more "
+            "than 1 handler type"},
+        InvalidCase{
+            "probe_port", container(R"("startupProbe":{"httpGet":{"port":"Bad Port"}})"),
+            "spec.containers[0].startupProbe.httpGet.port: Invalid value: \"Bad Port\": must "
+            "contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)"},
+        InvalidCase{
+            "success_threshold",
+            container(R"("livenessProbe":{"exec":{"command":["a"]},"successThreshold":2})"),
+            "spec.containers[0].livenessProbe.successThreshold: Invalid value: 2: must be 1"},
+        InvalidCase{"pull_policy", container(R"("imagePullPolicy":"Later")"),
+                    "spec.containers[0].imagePullPolicy: Unsupported value: \"Later\": supported "
+                    "values: \"Always\", \"IfNotPresent\", \"Never\""},
+        InvalidCase{
+            "field_path",
+            container(R"("env":[{"name":"N","valueFrom":{"fieldRef":{"fieldPath":"spec.x"}}}])"),
+            "spec.containers[0].env[0].valueFrom.fieldRef.fieldPath: Invalid value: "
+            "\"spec.x\": error converting fieldPath: field label not supported: spec.x"},
+        InvalidCase{
+            "two_values",
+            container(
+                R"("env":[{"name":"N","value":"v","valueFrom":{"configMapKeyRef":{"name":"a","key":"k"}}}])"),
+            "spec.containers[0].env[0].valueFrom: Invalid value: \"\": may not be specified "
+            "when `value` is not empty"},
+        InvalidCase{
+            "port_twice",
+            container(R"("ports":[{"name":"p","containerPort":1},{"name":"p","containerPort":2}])"),
+            "spec.containers[0].ports[1].name: Duplicate value: \"p\""},
+        InvalidCase{"run_as_user", container(R"("securityContext":{"runAsUser":-1})"),
+                    "spec.containers[0].securityContext.runAsUser: Invalid value: -1: must be "
+                    "between 0 and 2147483647, inclusive"},
+        InvalidCase{
+            "claim", container(R"("resources":{"claims":[{"name":"gpu"}]})"),
+            "spec.containers[0].resources.claims[0]: Not found: \"gpu\": must be one of the "
+            "names in pod.spec.resourceClaims which is empty"},
+        InvalidCase{"volume_twice",
+                    with(R"("volumes":[{"name":"v","emptyDir":{}},{"name":"v","emptyDir":{}}])"),
+                    "spec.volumes[1].name: Duplicate value: \"v\""},
+        InvalidCase{"two_sources",
+                    with(R"("volumes":[{"name":"v","emptyDir":{},"hostPath":{"path":"/x"}}])"),
+                    "spec.volumes[0].hostPath: Forbidden: may not specify more than 1 volume type"},
+        InvalidCase{"secret_name", with(R"("volumes":[{"name":"v","secret":{}}])"),
+                    "spec.volumes[0].secret.secretName: Required value"},
+        InvalidCase{"back_steps", with(R"("volumes":[{"name":"v","hostPath":{"path":"/a/../b"}}])"),
+                    "spec.volumes[0].hostPath.path: Invalid value: \"/a/../b\": must not contain "
+                    "'..'"},
+        InvalidCase{"dns_policy", with(R"("dnsPolicy":"None")"),
+                    "spec.dnsConfig: Required value: must provide `dnsConfig` when `dnsPolicy` is "
+                    "None"},
+        InvalidCase{
+            "host_port",
+            R"("hostNetwork":true,"containers":[{"name":"c","image":"x","ports":[{"containerPort":80,"hostPort":81}]}])",
+            "spec.containers[0].ports[0].hostPort: Invalid value: 81: must match "
+            "`containerPort` when `hostNetwork` is true"},
+        InvalidCase{
+            "hostname", with(R"("hostname":"A")"),
+            "spec.hostname: Invalid value: \"A\": a lowercase RFC 1123 label must consist of "
+            "lower case alphanumeric characters or '-', and must start and end with an "
+            "alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for "
+            "validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"},
+        InvalidCase{
+            "init_probe",
+            with(
+                R"("initContainers":[{"name":"i","image":"x","livenessProbe":{"exec":{"command":["a"]}}}])"),
+            "spec.initContainers[0].livenessProbe: Forbidden: may not be set for init "
+            "containers without restartPolicy=Always"},
+        InvalidCase{"restart_of_container", container(R"("restartPolicy":"Always")"),
+                    "spec.containers[0].restartPolicy: Forbidden: may not be set for non-init "
+                    "containers"},
+        InvalidCase{
+            "expression",
+            with(
+                R"("affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"a","operator":"In"}]}]}}})"),
+            "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution."
+            "nodeSelectorTerms[0].matchExpressions[0].values: Required value: must be "
+            "specified when `operator` is 'In' or 'NotIn'"},
+        InvalidCase{
+            "min_domains",
+            with(
+                R"("topologySpreadConstraints":[{"maxSkew":1,"topologyKey":"z","whenUnsatisfiable":"ScheduleAnyway","minDomains":2}])"),
+            "spec.topologySpreadConstraints[0].minDomains: Invalid value: 2: can only use "
+            "minDomains if whenUnsatisfiable=DoNotSchedule, not ScheduleAnyway"},
+        InvalidCase{"ephemeral", with(R"("ephemeralContainers":[{"name":"e","image":"x"}])"),
+                    "spec.ephemeralContainers: Forbidden: cannot be set on create"}),
     [](const auto& one) { return one.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
@@ -202,13 +301,17 @@ TEST_F(PodUpdate, TheRestMayNot) {
   for (const std::string_view spec :
        {R"({"nodeSelector":{"a":"b"}})", R"({"priority":7})",
         R"({"terminationGracePeriodSeconds":1})",
-        R"({"containers":[{"name":"c","image":"x"},{"name":"d","image":"x"}]})",
         R"({"containers":[{"name":"c","image":"x","args":["a"]}]})"}) {
     const auto changed = patch(pod, fmt::format(R"({{"spec":{}}})", spec));
     ASSERT_FALSE(changed) << spec;
     EXPECT_THAT(changed.error().message,
                 HasSubstr("spec: Forbidden: pod updates may not change fields other than"));
   }
+  EXPECT_THAT(
+      patch(pod, R"({"spec":{"containers":[{"name":"c","image":"x"},{"name":"d","image":"x"}]}})")
+          .error()
+          .message,
+      EndsWith("spec.containers: Forbidden: pod updates may not add or remove containers"));
   EXPECT_THAT(
       patch(pod, R"({"spec":{"tolerations":[]}})").error().message,
       EndsWith("spec.tolerations: Forbidden: existing toleration can not be modified except its "

@@ -1,0 +1,241 @@
+// What is said of objects of every kind that the API server refuses.
+#include "berth/store/admission_fixture.h"
+
+namespace berth::store {
+namespace {
+
+struct Refused {
+  std::string name;
+  std::string object; ///< apiVersion, kind and what differs from a name alone
+  std::string want;   ///< after: KIND "a" is invalid:
+};
+class RefusedObject : public AdmissionTest, public ::testing::WithParamInterface<Refused> {};
+
+TEST_P(RefusedObject, InKubernetesWords) {
+  api::json::value document = api::parse_json("{" + GetParam().object + "}").value();
+  api::object_at(document.as_object(), "metadata")["name"] = "a";
+  const auto object = api::Object::from_json(std::move(document)).value();
+  EXPECT_EQ(complaint(object),
+            fmt::format("{} \"a\" is invalid: {}", kind_text(group_kind(object)), GetParam().want));
+}
+
+std::string of(std::string_view version, std::string_view kind, std::string_view rest) {
+  return fmt::format(R"("apiVersion":"{}","kind":"{}",{})", version, kind, rest);
+}
+std::string service(std::string_view spec) {
+  return of("v1", "Service", fmt::format(R"("spec":{{{}}})", spec));
+}
+std::string deployment(std::string_view spec, std::string_view labels = R"({"a":"b"})",
+                       std::string_view pod = R"("containers":[{"name":"c","image":"x"}])") {
+  return of("apps/v1", "Deployment",
+            fmt::format(R"("spec":{{{}"template":{{"metadata":{{"labels":{}}},"spec":{{{}}}}}}})",
+                        spec, labels, pod));
+}
+std::string job(std::string_view spec) {
+  return of(
+      "batch/v1", "Job",
+      fmt::format(
+          R"("spec":{{{},"template":{{"spec":{{"restartPolicy":"Never","containers":[{{"name":"c","image":"x"}}]}}}}}})",
+          spec));
+}
+const std::string kSelector = R"("selector":{"matchLabels":{"a":"b"}},)";
+
+INSTANTIATE_TEST_SUITE_P(
+    Metadata, RefusedObject,
+    ::testing::Values(
+        Refused{"finalizer", of("v1", "ConfigMap", R"("metadata":{"finalizers":["mine"]})"),
+                "metadata.finalizers[0]: Invalid value: \"mine\": name is neither a standard "
+                "finalizer name nor is it fully qualified"},
+        Refused{
+            "owner",
+            of("v1", "ConfigMap",
+               R"("metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Pod","name":"p","uid":""}]})"),
+            "metadata.ownerReferences.uid: Invalid value: \"\": must not be empty"},
+        Refused{
+            "two_controllers",
+            of("v1", "ConfigMap",
+               R"("metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Pod","name":"p","uid":"1","controller":true},{"apiVersion":"v1","kind":"Pod","name":"q","uid":"2","controller":true}]})"),
+            "metadata.ownerReferences: Invalid value: "
+            R"([{"apiVersion":"v1","kind":"Pod","name":"p","uid":"1","controller":true},{"apiVersion":"v1","kind":"Pod","name":"q","uid":"2","controller":true}])"
+            ": Only one reference can have Controller set to true. Found \"true\" in "
+            "references for Pod/p and Pod/q"}),
+    [](const auto& one) { return one.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    Config, RefusedObject,
+    ::testing::Values(
+        Refused{"key", of("v1", "ConfigMap", R"("data":{"a b":"c"})"),
+                "data[a b]: Invalid value: \"a b\": a valid config key must consist of "
+                "alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or "
+                "'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"},
+        Refused{"both", of("v1", "ConfigMap", R"("data":{"k":"c"},"binaryData":{"k":"Yw=="})"),
+                "data[k]: Invalid value: \"k\": duplicate of key present in binaryData"},
+        Refused{"tls", of("v1", "Secret", R"("type":"kubernetes.io/tls")"),
+                "[data[tls.crt]: Required value, data[tls.key]: Required value]"},
+        Refused{"account_token",
+                of("v1", "Secret", R"("type":"kubernetes.io/service-account-token")"),
+                "metadata.annotations[kubernetes.io/service-account.name]: Required value"},
+        Refused{"docker", of("v1", "Secret", R"("type":"kubernetes.io/dockerconfigjson")"),
+                "data[.dockerconfigjson]: Required value"}),
+    [](const auto& one) { return one.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    Services, RefusedObject,
+    ::testing::Values(
+        Refused{"no_ports", service(R"("selector":{"a":"b"})"), "spec.ports: Required value"},
+        Refused{"port", service(R"("ports":[{"port":0}])"),
+                "[spec.ports[0].port: Invalid value: 0: must be between 1 and 65535, inclusive, "
+                "spec.ports[0].targetPort: Invalid value: 0: must be between 1 and 65535, "
+                "inclusive]"},
+        Refused{"names", service(R"("ports":[{"port":1},{"port":2}])"),
+                "[spec.ports[0].name: Required value, spec.ports[1].name: Required value]"},
+        Refused{"type", service(R"("type":"Nope","ports":[{"port":1}])"),
+                "spec.type: Unsupported value: \"Nope\": supported values: \"ClusterIP\", "
+                "\"ExternalName\", \"LoadBalancer\", \"NodePort\""},
+        Refused{"external_name", service(R"("type":"ExternalName")"),
+                "spec.externalName: Required value"},
+        Refused{"node_port_of_cluster_ip", service(R"("ports":[{"port":1,"nodePort":30001}])"),
+                "spec.ports[0].nodePort: Forbidden: may not be used when `type` is 'ClusterIP'"},
+        Refused{"node_port_range",
+                service(R"("type":"NodePort","ports":[{"port":1,"nodePort":80}])"),
+                "spec.ports[0].nodePort: Invalid value: 80: provided port is not in the valid "
+                "range. The range of valid ports is 30000-32767"},
+        Refused{"affinity", service(R"("sessionAffinity":"Some","ports":[{"port":1}])"),
+                "spec.sessionAffinity: Unsupported value: \"Some\": supported values: "
+                "\"ClientIP\", \"None\""},
+        Refused{
+            "same_port", service(R"("ports":[{"name":"a","port":1},{"name":"b","port":1}])"),
+            "spec.ports[1]: Duplicate value: "
+            R"({"Name":"","Protocol":"TCP","AppProtocol":null,"Port":1,"TargetPort":0,"NodePort":0})"}),
+    [](const auto& one) { return one.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    Workloads, RefusedObject,
+    ::testing::Values(
+        Refused{"no_selector", deployment(""),
+                "[spec.selector: Required value, spec.template.metadata.labels: Invalid value: "
+                "{\"a\":\"b\"}: `selector` does not match template `labels`]"},
+        Refused{"other_labels", deployment(kSelector, R"({"a":"c"})"),
+                "spec.template.metadata.labels: Invalid value: {\"a\":\"c\"}: `selector` does not "
+                "match template `labels`"},
+        Refused{"replicas", deployment(kSelector + R"("replicas":-1,)"),
+                "spec.replicas: Invalid value: -1: must be greater than or equal to 0"},
+        Refused{"restart_policy",
+                deployment(kSelector, R"({"a":"b"})",
+                           R"("restartPolicy":"Never","containers":[{"name":"c","image":"x"}])"),
+                "spec.template.spec.restartPolicy: Unsupported value: \"Never\": supported values: "
+                "\"Always\""},
+        Refused{"strategy", deployment(kSelector + R"("strategy":{"type":"Blue"},)"),
+                "spec.strategy: Unsupported value: {\"Type\":\"Blue\",\"RollingUpdate\":null}: "
+                "supported values: \"Recreate\", \"RollingUpdate\""},
+        Refused{
+            "stuck",
+            deployment(
+                kSelector +
+                R"("strategy":{"type":"RollingUpdate","rollingUpdate":{"maxSurge":0,"maxUnavailable":0}},)"),
+            "spec.strategy.rollingUpdate.maxUnavailable: Invalid value: 0: may not be 0 when "
+            "`maxSurge` is 0"},
+        Refused{"deadline",
+                deployment(kSelector + R"("progressDeadlineSeconds":1,"minReadySeconds":5,)"),
+                "spec.progressDeadlineSeconds: Invalid value: 1: must be greater than "
+                "minReadySeconds"},
+        Refused{"per_index", job(R"("backoffLimitPerIndex":1)"),
+                "spec.backoffLimitPerIndex: Invalid value: 1: requires indexed completion mode"},
+        Refused{"managed_by", job(R"("managedBy":"me")"),
+                "spec.managedBy: Invalid value: \"me\": must be a domain-prefixed path (such as "
+                "\"acme.io/foo\")"},
+        Refused{"failure_rule", job(R"("podFailurePolicy":{"rules":[{"action":"Ignore"}]})"),
+                "spec.podFailurePolicy.rules[0]: Invalid value: specifying one of OnExitCodes and "
+                "OnPodConditions is required"},
+        Refused{
+            "exit_code",
+            job(R"("podFailurePolicy":{"rules":[{"action":"FailJob","onExitCodes":{"operator":"In","values":[3,0]}}]})"),
+            "[spec.podFailurePolicy.rules[0].onExitCodes.values[1]: Invalid value: 0: must not "
+            "be 0 for the In operator, spec.podFailurePolicy.rules[0].onExitCodes.values: "
+            "Invalid value: [3,0]: must be ordered]"}),
+    [](const auto& one) { return one.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    Limits, RefusedObject,
+    ::testing::Values(
+        Refused{"quota", of("v1", "ResourceQuota", R"("spec":{"hard":{"gpus":"1"}})"),
+                "[spec.hard[gpus]: Invalid value: \"gpus\": must be a standard resource type or "
+                "fully qualified, spec.hard[gpus]: Invalid value: \"gpus\": must be a standard "
+                "resource for quota]"},
+        Refused{"scope", of("v1", "ResourceQuota", R"("spec":{"scopes":["Best"]})"),
+                "spec.scopes: Invalid value: [\"Best\"]: unsupported scope"},
+        Refused{"range_type", of("v1", "LimitRange", R"("spec":{"limits":[{"type":"Box"}]})"),
+                "spec.limits[0].type: Invalid value: \"Box\": must be a standard limit type or "
+                "fully qualified"},
+        Refused{"range_order",
+                of("v1", "LimitRange",
+                   R"("spec":{"limits":[{"type":"Pod","min":{"cpu":"2"},"max":{"cpu":"1"}}]})"),
+                "spec.limits[0].min[cpu]: Invalid value: \"2\": min value 2 is greater than max "
+                "value 1"}),
+    [](const auto& one) { return one.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    Others, RefusedObject,
+    ::testing::Values(
+        Refused{"taint", of("v1", "Node", R"("spec":{"taints":[{"key":"k","effect":"Never"}]})"),
+                "metadata.taints[0].effect: Unsupported value: \"Never\": supported values: "
+                "\"NoSchedule\", \"PreferNoSchedule\", \"NoExecute\""},
+        Refused{"claim", of("v1", "PersistentVolumeClaim", R"("spec":{})"),
+                "[spec.accessModes: Required value: at least 1 access mode is required, "
+                "spec.resources[storage]: Required value]"},
+        Refused{"volume",
+                of("v1", "PersistentVolume",
+                   R"("spec":{"capacity":{"storage":"1Gi"},"accessModes":["ReadWriteOnce"]})"),
+                "spec: Required value: must specify a volume type"},
+        Refused{"class", of("storage.k8s.io/v1", "StorageClass", R"("provisioner":"")"),
+                "provisioner: Required value"},
+        Refused{"ingress", of("networking.k8s.io/v1", "Ingress", R"("spec":{})"),
+                "spec: Invalid value: null: either `defaultBackend` or `rules` must be specified"},
+        Refused{"peer",
+                of("networking.k8s.io/v1", "NetworkPolicy",
+                   R"("spec":{"podSelector":{},"ingress":[{"from":[{}]}]})"),
+                "spec.ingress[0].from[0]: Required value: must specify a peer"},
+        Refused{
+            "autoscaler",
+            of("autoscaling/v2", "HorizontalPodAutoscaler",
+               R"("spec":{"maxReplicas":1,"minReplicas":2,"scaleTargetRef":{"kind":"Deployment","name":"d"}})"),
+            "spec.maxReplicas: Invalid value: 1: must be greater than or equal to "
+            "`minReplicas`"}),
+    [](const auto& one) { return one.param.name; });
+
+class RefusedChange : public AdmissionTest {
+ protected:
+  /// What is said of the merge patch `change`; "" if it is accepted.
+  std::string after(const std::string& object, const std::string& change) {
+    const auto made = create(parsed(object)).value();
+    const auto changed = patch(made, change);
+    return changed ? "" : changed.error().message;
+  }
+};
+
+TEST_F(RefusedChange, OfWhatIsFrozen) {
+  EXPECT_EQ(
+      after(
+          R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"immutable":true,"data":{"k":"v"}})",
+          R"({"data":{"k":"w"}})"),
+      "ConfigMap \"a\" is invalid: data: Forbidden: field is immutable when `immutable` is "
+      "set");
+  EXPECT_EQ(after(R"({"apiVersion":"v1","kind":"Secret","metadata":{"name":"a"},"type":"Opaque"})",
+                  R"({"type":"mine"})"),
+            "Secret \"a\" is invalid: type: Invalid value: \"mine\": field is immutable");
+  EXPECT_EQ(
+      after(
+          R"({"apiVersion":"storage.k8s.io/v1","kind":"StorageClass","metadata":{"name":"a"},"provisioner":"p"})",
+          R"({"provisioner":"q"})"),
+      "StorageClass.storage.k8s.io \"a\" is invalid: provisioner: Forbidden: updates to "
+      "provisioner are forbidden.");
+  EXPECT_EQ(
+      after(
+          "{" + deployment(kSelector + R"("replicas":1,)") + R"(,"metadata":{"name":"a"}})",
+          R"({"spec":{"selector":{"matchLabels":{"a":"b","c":"d"}},"template":{"metadata":{"labels":{"c":"d"}}}}})"),
+      "Deployment.apps \"a\" is invalid: spec.selector: Invalid value: "
+      "{\"matchLabels\":{\"a\":\"b\",\"c\":\"d\"}}: field is immutable");
+}
+
+} // namespace
+} // namespace berth::store
