@@ -47,7 +47,7 @@ spec:
 YAML
 
 check 'up' 'API https://127\.0\.0\.1:[0-9]+ ready in .* 3 nodes, 24 GPUs' "$berth" up --port 0 --nodes dgx-h100:2 --nodes l40s-pcie-8:1
-check 'status' 'API https' "$berth" status
+check 'status' 'API +https' "$berth" status
 refused 'a second up' 'running already' "$berth" up --port 0
 check 'version' 'Server Version: v1\.34' "$k" version
 check 'nodes become ready' 'condition met' "$k" wait --for=condition=Ready node --all --timeout=60s

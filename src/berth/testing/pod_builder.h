@@ -124,9 +124,13 @@ class PodBuilder : public ObjectBuilder<PodBuilder> {
     return *this;
   }
 
-  /// A volume of this claim.
+  /// A volume of this claim, named as it is; otherwise where the pod has it twice.
   PodBuilder& claim(std::string_view name) {
-    return volume(name, "persistentVolumeClaim", json::object{{"claimName", text(name)}});
+    std::string volume_name(name);
+    for (const json::value& other : list_at(spec(), "volumes")) {
+      volume_name += api::string_at(other, "name") == volume_name ? "-again" : "";
+    }
+    return volume(volume_name, "persistentVolumeClaim", json::object{{"claimName", text(name)}});
   }
   /// A volume whose claim is made for the pod: "<pod>-<name>".
   PodBuilder& ephemeral(std::string_view name) {
