@@ -125,7 +125,7 @@ for (const file of files(dir).filter((name) => !name.startsWith(definitions))) {
       if (where !== "") fail(name, "round trip", `${object.kind} ${object.metadata.name}${where} did not come back`);
     }
   }
-  const gone = run(["delete", "--timeout=20s", "-f", file]);
+  const gone = run(["delete", "--ignore-not-found", "--timeout=20s", "-f", file]);
   if (!gone.ok) fail(name, "delete", gone.err);
 }
 

@@ -248,6 +248,27 @@ TEST_F(Api, LargeListsAreCompressedForWhoTakesThem) {
   EXPECT_EQ(unpacked(packed.body), text);
 }
 
+TEST_F(Api, ACustomKindMayHaveNoNamespaces) {
+  const auto made = ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+                        R"({"metadata":{"name":"halls.example.com"},"spec":{
+    "group":"example.com","scope":"Cluster","names":{"plural":"halls","kind":"Hall"},
+    "versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{
+    "type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}})");
+  ASSERT_EQ(made.status, 201) << made.body;
+  const std::string halls = "/apis/example.com/v1/halls";
+  const auto hall = ask("POST", halls,
+                        R"({"apiVersion":"example.com/v1","kind":"Hall","metadata":{"name":"h"}})");
+  EXPECT_EQ(hall.status, 201) << hall.body;
+  EXPECT_EQ(api::string_at(json(hall), "metadata.namespace"), "");
+  EXPECT_EQ(ask("GET", halls + "/h").status, 200);
+  EXPECT_EQ(ask("PATCH", halls + "/i?fieldManager=m",
+                "apiVersion: example.com/v1\nkind: Hall\nmetadata: {name: i}\n",
+                {{"Content-Type", "application/apply-patch+yaml"}})
+                .status,
+            201);
+  EXPECT_EQ(ask("DELETE", halls + "/i").status, 200);
+}
+
 TEST_F(Api, ADefinitionIsServedAtOnceAndTakesItsObjectsAlong) {
   const std::string definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
   const auto made = ask("POST", definitions, R"({"apiVersion":"apiextensions.k8s.io/v1",

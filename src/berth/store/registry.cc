@@ -251,8 +251,8 @@ Result<api::Object> Registry::create(const api::Object& object, TimePoint now,
   std::string ns = object.meta().ns;
   if (api::scope_of(object.gvk()) == api::Scope::Cluster) {
     ns.clear();
-  } else if (ns.empty()) {
-    ns = "default";
+  } else if (ns.empty() && options_.namespaces == Namespaces::OnDemand) {
+    ns = "default"; // elsewhere it is said, unless a custom kind has none
   }
   BERTH_CHECK(named(check_namespace(kind, ns), object));
 

@@ -37,7 +37,7 @@ GroupKind kind_of(const api::OwnerReference& owner) {
   return {gvk.group, gvk.kind};
 }
 
-/// Where an object's owner is: in the object's namespace, unless its kind has none.
+/// Where an object's owner is: in the object's namespace, unless its kind is known to have none.
 Key owner_key(const Object& object, const api::OwnerReference& owner) {
   const bool cluster =
       api::scope_of(api::make_gvk(owner.api_version, owner.kind)) == api::Scope::Cluster;
@@ -218,16 +218,16 @@ struct GarbageCollector::State : std::enable_shared_from_this<GarbageCollector::
         });
     for (const api::OwnerReference& owner : object.meta().owner_references) {
       if (std::ranges::find(uids, owner.uid) != uids.end()) {
-        check_owner(object, owner, all->expect());
+        check_owner(owner, owner_key(object, owner), all->expect());
       }
     }
     all->close();
   }
 
-  void check_owner(const Object& object, const api::OwnerReference& owner,
+  void check_owner(const api::OwnerReference& owner, const Key& at,
                    std::function<void(Outcome)> done) {
-    client.get(kind_of(owner), owner_key(object, owner),
-               [weak = weak_from_this(), uid = owner.uid, done](Result<Object> found) {
+    client.get(kind_of(owner), at,
+               [weak = weak_from_this(), owner, at, done](Result<Object> found) {
                  const auto self = weak.lock();
                  if (!self) {
                    return;
@@ -236,8 +236,12 @@ struct GarbageCollector::State : std::enable_shared_from_this<GarbageCollector::
                    done(Outcome::Retry);
                    return;
                  }
-                 if (!found || found->meta().uid != uid) {
-                   self->absent.insert(uid);
+                 if (!found && !at.ns.empty()) { // a custom kind may have no namespaces
+                   self->check_owner(owner, {"", at.name}, done);
+                   return;
+                 }
+                 if (!found || found->meta().uid != owner.uid) {
+                   self->absent.insert(owner.uid);
                  } else {
                    self->learn_owner(*found);
                  }
