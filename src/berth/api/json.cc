@@ -9,21 +9,31 @@
 #include <fmt/format.h>
 
 #include "berth/api/json_reader.h"
+#include "berth/api/utf8.h"
 
 namespace berth::api {
 namespace {
 
+/// What is no UTF-8 becomes U+FFFD, as Go writes it: JSON is UTF-8 whatever was put into a string.
 void write_string(std::string& out, std::string_view text) {
   static constexpr std::string_view kHex = "0123456789abcdef";
   out += '"';
   std::size_t from = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto c = static_cast<unsigned char>(text[i]);
-    if (c >= 0x20 && c != '"' && c != '\\') {
+    if (c >= 0x20 && c < 0x80 && c != '"' && c != '\\') {
+      continue;
+    }
+    if (const std::size_t length = c < 0x80 ? 0 : utf8_length(text.substr(i)); length > 0) {
+      i += length - 1;
       continue;
     }
     out.append(text, from, i - from);
     from = i + 1;
+    if (c >= 0x80) {
+      out += kReplacementCharacter;
+      continue;
+    }
     switch (c) {
     case '"':
       out += "\\\"";

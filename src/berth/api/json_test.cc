@@ -182,6 +182,14 @@ TEST(Json, InvalidUtf8IsAnError) {
   EXPECT_FALSE(parse_json("\"\xFF\"").has_value());
 }
 
+TEST(Json, WhatIsWrittenIsUtf8) {
+  EXPECT_EQ(
+      to_json(json::value("a\xFF\xC3\xA9\xED\xA0\x80z\xE2\x82")),
+      "\"a\xEF\xBF\xBD\xC3\xA9\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBDz\xEF\xBF\xBD\xEF\xBF\xBD\"");
+  EXPECT_EQ(to_json(json::object{{"\xC0k", "\xF0\x9F\x98\x80"}}),
+            "{\"\xEF\xBF\xBDk\":\"\xF0\x9F\x98\x80\"}");
+}
+
 TEST(Json, DepthIsLimited) {
   const auto nested = [](std::size_t n) { return std::string(n, '[') + std::string(n, ']'); };
   EXPECT_TRUE(parse_json(nested(128)).has_value());

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "berth/api/json.h"
+#include "berth/api/utf8.h"
 
 namespace berth::api {
 namespace {
@@ -214,12 +215,14 @@ Result<json::value> resolve_tagged_scalar(std::string_view tag, std::string_view
     if (!bytes) {
       return fail(Code::Invalid, "!!binary holds no base64");
     }
-    json::value value = string_value(*bytes);
-    // JSON strings are UTF-8; its reader knows best.
-    if (!parse_json(to_json(value))) {
-      return fail(Code::Invalid, "!!binary holds bytes that are no text");
+    for (std::string_view rest = *bytes; !rest.empty();) {
+      const std::size_t length = utf8_length(rest);
+      if (length == 0) {
+        return fail(Code::Invalid, "!!binary holds bytes that are no text");
+      }
+      rest.remove_prefix(length);
     }
-    return value;
+    return string_value(*bytes);
   }
   if (name != "int" && name != "float" && name != "bool" && name != "null") {
     return string_value(text);

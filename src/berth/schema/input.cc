@@ -4,11 +4,10 @@
 #include <cstdint>
 
 #include "berth/api/json.h"
+#include "berth/api/utf8.h"
 
 namespace berth::schema {
 namespace {
-
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD"; // U+FFFD
 
 void append_code_point(std::string& out, std::uint32_t code) {
   if (code < 0x80) {
@@ -26,35 +25,6 @@ void append_code_point(std::string& out, std::uint32_t code) {
     out += static_cast<char>(0x80 | ((code >> 6) & 0x3f));
     out += static_cast<char>(0x80 | (code & 0x3f));
   }
-}
-
-/// Length of the well-formed UTF-8 sequence at the front; 0 if there is none.
-std::size_t utf8_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  std::size_t length = 0;
-  if (first < 0x80) {
-    return 1;
-  }
-  if (first >= 0xc2 && first <= 0xdf) {
-    length = 2;
-  } else if (first >= 0xe0 && first <= 0xef) {
-    length = 3;
-  } else if (first >= 0xf0 && first <= 0xf4) {
-    length = 4;
-  }
-  if (length == 0 || text.size() < length) {
-    return 0;
-  }
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) {
-      return 0;
-    }
-  }
-  const bool overlong = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xf0 && byte(1) < 0x90);
-  const bool surrogate = first == 0xed && byte(1) >= 0xa0;
-  const bool beyond = first == 0xf4 && byte(1) >= 0x90;
-  return overlong || surrogate || beyond ? 0 : length;
 }
 
 std::uint32_t hex4(std::string_view digits) {
@@ -78,7 +48,7 @@ std::size_t append_unicode(std::string& out, std::string_view rest) {
       return 10;
     }
   }
-  out += kReplacement;
+  out += api::kReplacementCharacter;
   return 4;
 }
 
@@ -100,8 +70,8 @@ std::string unquoted(std::string_view raw) {
       }
       continue;
     }
-    const std::size_t length = utf8_length(raw);
-    out += length == 0 ? kReplacement : raw.substr(0, length);
+    const std::size_t length = api::utf8_length(raw);
+    out += length == 0 ? api::kReplacementCharacter : raw.substr(0, length);
     raw.remove_prefix(length == 0 ? 1 : length);
   }
   return out;

@@ -6,6 +6,8 @@
 #include <boost/json/serialize.hpp>
 #include <fmt/format.h>
 
+#include "berth/api/json.h"
+
 namespace berth::server {
 namespace {
 
@@ -224,7 +226,7 @@ json::object success_document(json::value details) {
 
 net::HttpResponse to_response(const Status& status) {
   net::HttpResponse response =
-      net::json_response(status.code, json::serialize(to_document(status)) + "\n");
+      net::json_response(status.code, api::to_json(to_document(status)) + "\n");
   if (const json::object* details = status.details.if_object()) {
     if (const json::value* after = details->if_contains("retryAfterSeconds")) {
       response.headers.emplace_back("Retry-After", json::serialize(*after));

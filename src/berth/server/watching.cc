@@ -5,6 +5,7 @@
 #include <boost/json/serialize.hpp>
 #include <fmt/format.h>
 
+#include "berth/api/json.h"
 #include "berth/server/list_query.h"
 #include "berth/server/reading.h"
 
@@ -112,7 +113,7 @@ class Watcher : public std::enable_shared_from_this<Watcher> {
   }
 
   void fail_with(const Status& status) {
-    stream_->send(line("ERROR", json::serialize(to_document(status))));
+    stream_->send(line("ERROR", api::to_json(to_document(status))));
     const auto stream = stream_;
     stop();
     stream->end();
