@@ -233,6 +233,29 @@ void FreshView::removed(const Object& left) {
   }
 }
 
+void FreshView::store_status(const Object& held, const Object& wanted,
+                             std::function<void(client::Outcome)> done) {
+  if (wanted.json() == held.json()) {
+    done(client::Outcome::Done);
+    return;
+  }
+  state_->client.update(wanted, client::Subresource::Status,
+                        [weak = std::weak_ptr(state_), key = held.key(), uid = held.meta().uid,
+                         done = std::move(done)](const Result<Object>& stored) {
+                          const auto state = weak.lock();
+                          if (!state) {
+                            return;
+                          }
+                          const bool absent = !stored && stored.error().code == Code::NotFound;
+                          if (stored) {
+                            state->wrote(*stored);
+                          } else if (absent) {
+                            state->gone(key, uid);
+                          }
+                          done(stored || absent ? client::Outcome::Done : client::Outcome::Retry);
+                        });
+}
+
 void FreshView::gone(const Key& key, const std::string& uid) {
   state_->gone(key, uid);
 }

@@ -14,6 +14,7 @@
 
 #include "berth/base/loop.h"
 #include "berth/client/client.h"
+#include "berth/client/work_queue.h"
 
 namespace berth::controllers {
 
@@ -53,6 +54,11 @@ class FreshView {
   /// In order; empty if nothing has this name.
   const std::set<api::Key>& keyed(std::string_view name) const;
 
+  /// Writes the status of `wanted`, a changed copy of `held`, unless it changes nothing. `done`:
+  /// Done once stored or when the object is gone, Retry after a failure; not called once the view
+  /// is gone.
+  void store_status(const api::Object& held, const api::Object& wanted,
+                    std::function<void(client::Outcome)> done);
   /// An answer to a write (or a live read) of ours. An object whose deletion is complete counts as
   /// gone.
   void wrote(const api::Object& now);

@@ -389,24 +389,7 @@ struct CronJobController::State : std::enable_shared_from_this<CronJobController
   void store_status(const PassPtr& pass) {
     const Object wanted =
         pass->cron.edit([&](json::object& document) { document["status"] = pass->status; });
-    if (wanted.json() == pass->cron.json()) {
-      pass->finish(Outcome::Done);
-      return;
-    }
-    client.update(wanted, client::Subresource::Status,
-                  [weak = weak_from_this(), pass](const Result<Object>& stored) {
-                    const auto self = weak.lock();
-                    if (!self) {
-                      return;
-                    }
-                    if (stored) {
-                      self->crons.wrote(*stored);
-                    } else if (stored.error().code == Code::NotFound) {
-                      self->crons.gone(pass->cron.key(), pass->cron.meta().uid);
-                    }
-                    const bool done = stored || stored.error().code == Code::NotFound;
-                    pass->finish(done ? Outcome::Done : Outcome::Retry);
-                  });
+    crons.store_status(pass->cron, wanted, pass->finish);
   }
 
   client::Client& client;

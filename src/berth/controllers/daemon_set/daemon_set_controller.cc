@@ -428,24 +428,9 @@ struct DaemonSetController::State : std::enable_shared_from_this<DaemonSetContro
 
   void store_status(const PassPtr& pass) {
     const Object wanted = with_status(pass->set, pass->plan.status, pass->current.collisions);
-    if (wanted.json() == pass->set.json()) {
-      pass->finish(pass->outcome);
-      return;
-    }
-    client.update(wanted, client::Subresource::Status,
-                  [weak = weak_from_this(), pass](Result<Object> stored) {
-                    const auto self = weak.lock();
-                    if (!self) {
-                      return;
-                    }
-                    if (stored) {
-                      self->sets.wrote(*stored);
-                    } else if (stored.error().code == Code::NotFound) {
-                      self->sets.gone(pass->set.key(), pass->set.meta().uid);
-                    }
-                    const bool done = stored || stored.error().code == Code::NotFound;
-                    pass->finish(done ? pass->outcome : Outcome::Retry);
-                  });
+    sets.store_status(pass->set, wanted, [pass](Outcome stored) {
+      pass->finish(stored == Outcome::Done ? pass->outcome : stored);
+    });
   }
 
   client::Client& client;

@@ -242,24 +242,7 @@ struct DisruptionController::State : std::enable_shared_from_this<DisruptionCont
   }
 
   void store_status(const PassPtr& pass, const Object& wanted) {
-    if (wanted.json() == pass->budget.json()) {
-      pass->finish(Outcome::Done);
-      return;
-    }
-    client.update(wanted, client::Subresource::Status,
-                  [weak = weak_from_this(), pass](Result<Object> stored) {
-                    const auto self = weak.lock();
-                    if (!self) {
-                      return;
-                    }
-                    if (stored) {
-                      self->budgets.wrote(*stored);
-                    } else if (stored.error().code == Code::NotFound) {
-                      self->budgets.gone(pass->budget.key(), pass->budget.meta().uid);
-                    }
-                    const bool done = stored || stored.error().code == Code::NotFound;
-                    pass->finish(done ? Outcome::Done : Outcome::Retry);
-                  });
+    budgets.store_status(pass->budget, wanted, pass->finish);
   }
 
   client::Client& client;

@@ -317,24 +317,7 @@ struct ReplicaSetController::State : std::enable_shared_from_this<ReplicaSetCont
 
   void store_status(const std::shared_ptr<Pass>& pass) {
     const Object wanted = with_status(pass->set, pass->plan.status);
-    if (wanted.json() == pass->set.json()) {
-      pass->finish(Outcome::Done);
-      return;
-    }
-    client.update(wanted, client::Subresource::Status,
-                  [weak = weak_from_this(), pass](Result<Object> stored) {
-                    const auto self = weak.lock();
-                    if (!self) {
-                      return;
-                    }
-                    if (stored) {
-                      self->sets.wrote(*stored);
-                    } else if (stored.error().code == Code::NotFound) {
-                      self->sets.gone(pass->set.key(), pass->set.meta().uid);
-                    }
-                    const bool done = stored || stored.error().code == Code::NotFound;
-                    pass->finish(done ? Outcome::Done : Outcome::Retry);
-                  });
+    sets.store_status(pass->set, wanted, pass->finish);
   }
 
   client::Client& client;
