@@ -35,10 +35,6 @@ class Judged {
   Judged operator[](std::size_t index) const;
   /// A map's value: "path[name]".
   Judged key(std::string_view name) const;
-  /// The same value under a longer path: what is said of a whole but named by a part.
-  Judged named(std::string_view suffix) const {
-    return {value_, path_ + std::string(suffix), *errors_};
-  }
 
   bool has(std::string_view member) const { return child(member) != nullptr; }
   std::string_view text() const;
