@@ -22,8 +22,8 @@ std::int64_t wall_nanos() {
 
 } // namespace
 
-// One Asio timer is armed for the earliest entry; the order of equal due times is that of
-// submission.
+// Tasks in order of their due time, equal ones in order of submission. What is due already is run by
+// a handler of Asio's queue; one Asio timer, which costs a system call to set, wakes for the rest.
 struct AsioLoop::State {
   boost::asio::io_context io{1};
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work{io.get_executor()};
@@ -33,7 +33,8 @@ struct AsioLoop::State {
   std::map<std::pair<TimePoint, TimerId>, Task> timers;
   std::unordered_map<TimerId, TimePoint> due;
   TimerId next_id = 1;
-  TimePoint armed_for = TimePoint::max();
+  TimePoint armed_for = TimePoint::max(); ///< when the alarm goes off; not later than what waits
+  bool turn_comes = false;                ///< run_due() is queued or running
 
   TimePoint now() const {
     const auto since =
@@ -42,22 +43,23 @@ struct AsioLoop::State {
   }
 
   void arm() {
-    const TimePoint next = timers.empty() ? TimePoint::max() : timers.begin()->first.first;
-    if (next == armed_for) {
+    if (turn_comes || timers.empty()) {
       return;
     }
-    armed_for = next;
-    if (next == TimePoint::max()) {
-      alarm.cancel();
-      return;
+    const TimePoint next = timers.begin()->first.first;
+    if (next <= now()) {
+      turn_comes = true;
+      boost::asio::post(io, [this] { run_due(); });
+    } else if (next < armed_for) {
+      armed_for = next;
+      alarm.expires_at(steady_start + std::chrono::nanoseconds((next - start).count_nanos()));
+      alarm.async_wait([this](const boost::system::error_code& error) {
+        if (!error) {
+          armed_for = TimePoint::max();
+          arm();
+        }
+      });
     }
-    alarm.expires_at(steady_start + std::chrono::nanoseconds((next - start).count_nanos()));
-    alarm.async_wait([this](const boost::system::error_code& error) {
-      if (!error) {
-        armed_for = TimePoint::max();
-        run_due();
-      }
-    });
   }
 
   // Runs what was due on entry; a task due meanwhile waits for its turn, so that sockets are served
@@ -69,6 +71,7 @@ struct AsioLoop::State {
       due.erase(entry.key().second);
       entry.mapped()();
     }
+    turn_comes = false;
     arm();
   }
 };
@@ -102,7 +105,6 @@ void AsioLoop::cancel(TimerId id) {
   }
   state_->timers.erase({it->second, id});
   state_->due.erase(it);
-  state_->arm();
 }
 
 void AsioLoop::post_from_any_thread(Task task) {
