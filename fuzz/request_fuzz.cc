@@ -1,5 +1,6 @@
-// Any bytes as requests to an API server: each is answered, a refusal is a Status with a code that
-// fits, nothing that is answered with an error has changed anything, and what is kept can be read.
+// Any bytes as requests to an API server: each is answered, a refusal is a Status with its code and
+// a message, nothing that is answered with an error has changed anything, and what is kept can be
+// read.
 //
 // An input is requests, each of a first line "METHOD TARGET [CONTENT-TYPE]" and a body, apart by a
 // line "---". `kubectl --v=8` shows where good ones come from.
@@ -141,9 +142,10 @@ void judge(const net::HttpResponse& answer, const std::string& asked) {
   const auto status = api::parse_json(answer.body);
   BERTH_ASSERT(status.has_value(), asked + "\n" + answer.body);
   BERTH_ASSERT(api::string_at(*status, "kind") == "Status", asked + "\n" + answer.body);
-  BERTH_ASSERT(answer.status != 500 ||
-                   api::string_at(*status, "message").find("assert") == std::string_view::npos,
+  const api::json::value* code = api::find(*status, "code");
+  BERTH_ASSERT(code != nullptr && code->is_int64() && code->get_int64() == answer.status,
                asked + "\n" + answer.body);
+  BERTH_ASSERT(!api::string_at(*status, "message").empty(), asked + "\n" + answer.body);
 }
 
 } // namespace

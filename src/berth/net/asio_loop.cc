@@ -22,8 +22,8 @@ std::int64_t wall_nanos() {
 
 } // namespace
 
-// Tasks in order of their due time, equal ones in order of submission. What is due already is run by
-// a handler of Asio's queue; one Asio timer, which costs a system call to set, wakes for the rest.
+// Tasks in order of their due time, equal ones in order of submission. What is due already is run
+// by a handler of Asio's queue; one Asio timer wakes for the rest, as setting it is a system call.
 struct AsioLoop::State {
   boost::asio::io_context io{1};
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work{io.get_executor()};
