@@ -1,3 +1,7 @@
+# Tests are compiled more than they are run: at -O1 a file of them takes a third less than at -O2. What they test is
+# the program's own objects.
+set(BERTH_TEST_OPTIONS $<$<CONFIG:Release>:-O1>)
+
 # Precompiled headers: one for the program, one for tests (it adds gtest and gmock).
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/gen)
 file(WRITE ${CMAKE_BINARY_DIR}/gen/empty.cc.new "")
@@ -13,6 +17,7 @@ target_precompile_headers(berth_test_pch PRIVATE <algorithm> <array> <cstdint> <
   <set> <span> <string> <string_view> <tuple> <unordered_map> <utility> <variant> <vector> <fmt/format.h>
   <tl/expected.hpp> <boost/json.hpp> <gtest/gtest.h> <gmock/gmock.h>)
 target_link_libraries(berth_test_pch PRIVATE fmt::fmt Boost::json GTest::gtest GTest::gmock)
+target_compile_options(berth_test_pch PRIVATE ${BERTH_TEST_OPTIONS})
 
 set_property(GLOBAL PROPERTY BERTH_LIBRARIES "")
 
@@ -60,6 +65,7 @@ function(berth_testing)
       add_executable(${name}_test ${tests})
       target_include_directories(${name}_test PRIVATE ${CMAKE_BINARY_DIR}/inc/testing)
       target_link_libraries(${name}_test PRIVATE berth_${name} berth_malloc GTest::gtest GTest::gmock GTest::gtest_main)
+      target_compile_options(${name}_test PRIVATE ${BERTH_TEST_OPTIONS})
       target_precompile_headers(${name}_test REUSE_FROM berth_test_pch)
       target_compile_definitions(${name}_test PRIVATE BERTH_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
       add_test(NAME ${name} COMMAND ${name}_test WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
