@@ -80,7 +80,7 @@ class StoreConformance : public ::testing::TestWithParam<Kind> {
     case Kind::Memory:
       return std::make_unique<store::MemoryStore>(kSmall);
     case Kind::Journaled: {
-      auto opened = store::JournaledStore::open(loop, file.string(), kSmall);
+      auto opened = store::JournaledStore::open(loop, file.string(), nullptr, kSmall);
       EXPECT_TRUE(opened.has_value());
       return *std::move(opened);
     }

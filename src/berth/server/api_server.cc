@@ -173,17 +173,21 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
       }
     });
     compress(turn->request, response);
-    if (response.stream || call.info.verb == "get" || call.info.verb == "list" ||
-        !call.info.is_resource) {
+    if (response.stream || !call.info.is_resource) {
       send(*turn, std::move(response));
       return;
     }
-    // What is answered is kept.
+    // What is answered is kept: what was written, and what others wrote and this has read.
+    const bool reads = call.info.verb == "get" || call.info.verb == "list";
     shared.registry->when_durable(
-        [self = weak_from_this(), turn, response = std::move(response)](const Result<void>& kept) {
+        [self = weak_from_this(), turn, reads,
+         response = std::move(response)](const Result<void>& kept) mutable {
           if (const auto state = self.lock()) {
-            state->durable = kept;
-            state->send(*turn, kept ? response : to_response(internal_error(kept.error().message)));
+            if (!reads) {
+              state->durable = kept;
+            }
+            state->send(*turn, kept ? std::move(response)
+                                    : to_response(internal_error(kept.error().message)));
           }
         });
   }

@@ -79,7 +79,7 @@ class Watcher : public std::enable_shared_from_this<Watcher> {
     columns_told_ = true;
   }
 
-  /// Nobody hears of what a crash could undo.
+  /// Nobody hears of what a crash could undo, nor of what is behind it.
   void send(std::string text) {
     shared_.registry->when_durable(
         [stream = stream_, text = std::move(text)](const Result<void>& kept) {
@@ -98,7 +98,7 @@ class Watcher : public std::enable_shared_from_this<Watcher> {
     }
     json::object object{{"kind", resource_.kind}, {"apiVersion", resource_.gvk().api_version()}};
     object["metadata"] = std::move(meta);
-    stream_->send(line("BOOKMARK", json::serialize(object)));
+    send(line("BOOKMARK", json::serialize(object)));
   }
 
   std::uint64_t version() const { return std::max(last_, shared_.registry->revision()); }
@@ -107,16 +107,18 @@ class Watcher : public std::enable_shared_from_this<Watcher> {
     if (query_.bookmarks && subscription_ != nullptr) {
       bookmark(false);
     }
-    const auto stream = stream_;
-    stop();
-    stream->end();
+    end();
   }
 
   void fail_with(const Status& status) {
-    stream_->send(line("ERROR", api::to_json(to_document(status))));
-    const auto stream = stream_;
+    send(line("ERROR", api::to_json(to_document(status))));
+    end();
+  }
+
+  /// After all that was sent.
+  void end() {
+    shared_.registry->when_durable([stream = stream_](const Result<void>&) { stream->end(); });
     stop();
-    stream->end();
   }
 
   void stop() {

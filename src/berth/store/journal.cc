@@ -1,9 +1,6 @@
 #include "berth/store/journal.h"
 
 #include <algorithm>
-#include <map>
-#include <optional>
-#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -34,7 +31,7 @@ class SqliteJournal final : public Journal {
 
   /// Says that no number above the last was shown.
   ~SqliteJournal() override {
-    if (claimed_ > last_ && changes_.empty() && last_ != 0) {
+    if (kept_ && claimed_ > last_ && last_ != 0) {
       (void)write_meta("claimed", last_);
     }
   }
@@ -97,30 +94,19 @@ class SqliteJournal final : public Journal {
     return found;
   }
 
-  void put(const api::Object& object) override {
-    changes_[{kind_key(group_kind(object)), object.meta().ns, object.meta().name}] = object;
-    last_ = object.meta().resource_version;
-  }
-  void erase(const GroupKind& kind, const api::Key& key, std::uint64_t revision) override {
-    changes_[{kind_key(kind), key.ns, key.name}] = std::nullopt;
-    last_ = revision;
-  }
-
-  Result<void> commit() override {
-    if (changes_.empty()) {
-      return {};
-    }
+  Result<void> write(const Batch& batch) override {
     BERTH_CHECK(file_.run("BEGIN IMMEDIATE"));
-    auto written = write_changes();
+    auto written = write_changes(batch);
     if (written) {
       written = file_.run("COMMIT");
     }
-    if (!written) {
+    kept_ = written.has_value();
+    if (!kept_) {
       (void)file_.run("ROLLBACK"); // SQLite may have done so by itself
       return written;
     }
-    claimed_ = std::max(claimed_, claim());
-    changes_.clear();
+    claimed_ = claim(batch.revision());
+    last_ = batch.revision();
     give_back();
     return {};
   }
@@ -137,26 +123,26 @@ class SqliteJournal final : public Journal {
   }
 
  private:
-  using ChangeKey = std::tuple<std::string, std::string, std::string>; ///< kind, namespace, name
-
-  Result<void> write_changes() {
-    for (const auto& [key, object] : changes_) {
-      if (!write(key, object)) {
+  Result<void> write_changes(const Batch& batch) {
+    for (const auto& [at, entry] : batch.entries()) {
+      if (!write(at.first, at.second, entry.now)) {
         return file_.problem("writing");
       }
     }
-    BERTH_CHECK(write_meta("revision", last_));
-    return claim() > claimed_ ? write_meta("claimed", claim()) : Result<void>();
+    BERTH_CHECK(write_meta("revision", batch.revision()));
+    const std::uint64_t claimed = claim(batch.revision());
+    return claimed > claimed_ ? write_meta("claimed", claimed) : Result<void>();
   }
 
-  bool write(const ChangeKey& key, const std::optional<api::Object>& object) {
-    sqlite3_stmt* const statement = object ? put_.get() : erase_.get();
-    bind_text(statement, 1, std::get<0>(key));
-    bind_text(statement, 2, std::get<1>(key));
-    bind_text(statement, 3, std::get<2>(key));
-    if (object) {
-      sqlite3_bind_int64(statement, 4, static_cast<sqlite3_int64>(object->meta().resource_version));
-      const std::string& bytes = object->bytes();
+  bool write(const GroupKind& kind, const api::Key& key, const api::Object& now) {
+    sqlite3_stmt* const statement = now ? put_.get() : erase_.get();
+    const std::string name = kind_key(kind);
+    bind_text(statement, 1, name);
+    bind_text(statement, 2, key.ns);
+    bind_text(statement, 3, key.name);
+    if (now) {
+      sqlite3_bind_int64(statement, 4, static_cast<sqlite3_int64>(now.meta().resource_version));
+      const std::string& bytes = now.bytes();
       sqlite3_bind_blob(statement, 5, bytes.data(), static_cast<int>(bytes.size()), SQLITE_STATIC);
     }
     return finish(statement);
@@ -169,7 +155,9 @@ class SqliteJournal final : public Journal {
   }
 
   /// Up to where numbers are to be claimed: half a block ahead at least.
-  std::uint64_t claim() const { return last_ + kBlock / 2 > claimed_ ? last_ + kBlock : claimed_; }
+  std::uint64_t claim(std::uint64_t revision) const {
+    return revision + kBlock / 2 > claimed_ ? revision + kBlock : claimed_;
+  }
 
   /// Pages of what has gone, a few at a time. A failure is none: they are given back next time.
   void give_back() {
@@ -188,13 +176,39 @@ class SqliteJournal final : public Journal {
   Statement put_;
   Statement erase_;
   Statement meta_;
-  std::map<ChangeKey, std::optional<api::Object>> changes_; ///< the last of each object
-  std::uint64_t last_ = 0;
+  std::uint64_t last_ = 0; ///< revision that the file has
   std::uint64_t claimed_ = 0;
+  bool kept_ = true; ///< the last batch is in the file
   int since_look_ = 0;
 };
 
 } // namespace
+
+Batch::Entry& Batch::entry_of(const api::Object& object, api::Object before) {
+  revision_ = object.meta().resource_version;
+  return entries_
+      .try_emplace({group_kind(object), object.key()},
+                   Entry{.before = std::move(before), .now = {}})
+      .first->second;
+}
+
+void Batch::put(const api::Object& now, api::Object before) {
+  (void)now.bytes(); // made here, so that whoever writes the batch, on another thread, finds them
+  entry_of(now, std::move(before)).now = now;
+}
+
+void Batch::erase(const api::Object& last, api::Object before) {
+  entry_of(last, std::move(before)).now = {};
+}
+
+void Batch::add_older(const Batch& older) {
+  for (const auto& [at, entry] : older.entries_) {
+    if (const auto [mine, is_new] = entries_.try_emplace(at, entry); !is_new) {
+      mine->second.before = entry.before;
+    }
+  }
+  revision_ = std::max(revision_, older.revision_);
+}
 
 Result<std::unique_ptr<Journal>> Journal::open(const std::string& path) {
   BERTH_TRY(SqliteFile file, SqliteFile::open(path, SqliteFile::Access::Write));

@@ -4,9 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "berth/api/object.h"
@@ -23,7 +24,36 @@ struct Journaled {
   std::uint64_t revision = 0;
 };
 
-/// Changes are gathered and become durable together: all of those since the last commit or none.
+/// Changes that become durable together: of every object the last one.
+class Batch {
+ public:
+  /// What has become of an object. An empty `now`: it is gone; an empty `before`: the file has
+  /// none.
+  struct Entry {
+    api::Object before;
+    api::Object now;
+  };
+  using Entries = std::map<std::pair<GroupKind, api::Key>, Entry>;
+
+  void put(const api::Object& now, api::Object before);
+  /// `last` has the removal's revision.
+  void erase(const api::Object& last, api::Object before);
+  /// Changes that come before those of this batch, which stand where both have one.
+  void add_older(const Batch& older);
+
+  bool empty() const { return entries_.empty(); }
+  const Entries& entries() const { return entries_; }
+  /// Of the last change; 0: none.
+  std::uint64_t revision() const { return revision_; }
+
+ private:
+  Entry& entry_of(const api::Object& object, api::Object before);
+
+  Entries entries_;
+  std::uint64_t revision_ = 0;
+};
+
+/// One call at a time, from any thread.
 class Journal {
  public:
   /// Makes the file if it is not there. Errors say what to do: the folder cannot be written,
@@ -34,11 +64,8 @@ class Journal {
 
   /// O(objects). An object that cannot be read is an error that names it.
   virtual Result<Journaled> load() = 0;
-  virtual void put(const api::Object& object) = 0;
-  virtual void erase(const GroupKind& kind, const api::Key& key, std::uint64_t revision) = 0;
-  /// Error Unavailable: the disk is full or gone; nothing of the changes is in the file then, and
-  /// they stay gathered.
-  virtual Result<void> commit() = 0;
+  /// All of it or nothing, and synced to the disk. Error Unavailable: the disk is full or gone.
+  virtual Result<void> write(const Batch& batch) = 0;
   /// Whether a write of ordinary size would succeed: room on the disk is taken and given back.
   virtual Result<void> try_room() = 0;
 };

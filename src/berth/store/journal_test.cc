@@ -104,8 +104,9 @@ TEST_F(Journals, NumbersLostInACrashAreNotGivenAgain) {
   auto object = config_map("a", "1").edit([](api::json::object& document) {
     api::object_at(document, "metadata")["resourceVersion"] = "7";
   });
-  journal->put(object);
-  ASSERT_TRUE(journal->commit());
+  Batch batch;
+  batch.put(object, {});
+  ASSERT_TRUE(journal->write(batch));
   // As a crash leaves it: what the other process has is not closed.
   const std::string crashed = (folder / "crashed.db").string();
   std::filesystem::copy_file(file, crashed);
@@ -143,9 +144,7 @@ class FullDisk final : public Journal {
  public:
   explicit FullDisk(std::shared_ptr<bool> room) : room_(std::move(room)) {}
   Result<Journaled> load() override { return Journaled(); }
-  void put(const api::Object&) override {}
-  void erase(const GroupKind&, const api::Key&, std::uint64_t) override {}
-  Result<void> commit() override { return try_room(); }
+  Result<void> write(const Batch&) override { return try_room(); }
   Result<void> try_room() override {
     return *room_ ? Result<void>() : fail(Code::Unavailable, "the disk is full");
   }
@@ -153,6 +152,111 @@ class FullDisk final : public Journal {
  private:
   std::shared_ptr<bool> room_;
 };
+
+/// A slow disk: work waits until it is let go on.
+class Held final : public Background {
+ public:
+  struct Job {
+    Task work;
+    Task then;
+  };
+  explicit Held(std::vector<Job>& jobs) : jobs_(&jobs) {}
+  ~Held() override {
+    for (const Job& job : *jobs_) {
+      job.work();
+    }
+  }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+  void run(Task work, Task then) override { jobs_->push_back({std::move(work), std::move(then)}); }
+
+ private:
+  std::vector<Job>* jobs_;
+};
+
+/// A store on a slow disk, and what was told to whom waits for it.
+class SlowDisk : public Journals {
+ protected:
+  std::unique_ptr<JournaledStore> open(std::unique_ptr<Journal> journal) {
+    const auto found = journal->load();
+    return std::make_unique<JournaledStore>(loop, std::move(journal), found.value(),
+                                            std::make_unique<Held>(jobs));
+  }
+  void write(Registry& registry, const std::string& name) {
+    ASSERT_TRUE(registry.create(config_map(name, "1"), loop.now()));
+    loop.run_until(loop.now());
+  }
+  void wait_for(Store& store, const std::string& name) {
+    store.when_durable([this, name](const Result<void>& kept) {
+      told.push_back(name + (kept ? " kept" : " lost"));
+    });
+  }
+  void finish_one() {
+    ASSERT_FALSE(jobs.empty());
+    const Held::Job job = std::move(jobs.front());
+    jobs.erase(jobs.begin());
+    job.work();
+    job.then();
+    loop.run_until(loop.now());
+  }
+
+  const GroupKind kind{"", "ConfigMap"};
+  std::vector<Held::Job> jobs;
+  std::vector<std::string> told;
+};
+
+TEST_F(SlowDisk, WhatIsWrittenMeanwhileIsTheNextBatch) {
+  const auto store = open(*Journal::open(file));
+  Registry registry(*store, Rng(1));
+  write(registry, "a");
+  wait_for(*store, "a");
+  write(registry, "b");
+  write(registry, "c");
+  wait_for(*store, "c");
+  EXPECT_EQ(jobs.size(), 1u);
+  EXPECT_TRUE(told.empty());
+  finish_one();
+  EXPECT_THAT(told, testing::ElementsAre("a kept"));
+  EXPECT_EQ(jobs.size(), 1u);
+  wait_for(*store, "nothing since");
+  finish_one();
+  EXPECT_THAT(told, testing::ElementsAre("a kept", "c kept", "nothing since kept"));
+  EXPECT_TRUE(jobs.empty());
+}
+
+TEST_F(SlowDisk, ABatchThatIsLostTakesTheNextOneWithIt) {
+  const auto room = std::make_shared<bool>(true);
+  const auto store = open(std::make_unique<FullDisk>(room));
+  Registry registry(*store, Rng(1));
+  write(registry, "a");
+  finish_one();
+  *room = false;
+  write(registry, "b");
+  wait_for(*store, "b");
+  ASSERT_TRUE(registry.remove(kind, {"default", "b"}, {}, loop.now()));
+  ASSERT_TRUE(registry.remove(kind, {"default", "a"}, {}, loop.now()));
+  write(registry, "c");
+  wait_for(*store, "c");
+  finish_one();
+  EXPECT_THAT(told, testing::ElementsAre("b lost", "c lost"));
+  EXPECT_TRUE(jobs.empty());
+  EXPECT_TRUE(store->get(kind, {"default", "a"}).has_value());
+  EXPECT_FALSE(store->get(kind, {"default", "b"}).has_value());
+  EXPECT_FALSE(store->get(kind, {"default", "c"}).has_value());
+}
+
+TEST_F(SlowDisk, WhatIsGatheredIsWrittenWhenTheStoreGoes) {
+  {
+    const auto store = open(*Journal::open(file));
+    Registry registry(*store, Rng(1));
+    write(registry, "a");
+    write(registry, "b");
+  }
+  jobs.clear();
+  const auto again = open(*Journal::open(file));
+  EXPECT_TRUE(again->get(kind, {"default", "a"}).has_value());
+  EXPECT_TRUE(again->get(kind, {"default", "b"}).has_value());
+}
 
 TEST_F(Journals, WhatAFullDiskRefusedIsUndoneAndWritingGoesOnWhenThereIsRoom) {
   const auto room = std::make_shared<bool>(true);

@@ -18,6 +18,7 @@
 #include "berth/cli/up/simulated_nodes.h"
 #include "berth/cluster/fault_injector.h"
 #include "berth/hardware/platform.h"
+#include "berth/net/asio_background.h"
 #include "berth/net/http_server.h"
 #include "berth/scheduler/scheduler.h"
 #include "berth/server/access/rbac_admission.h"
@@ -95,7 +96,8 @@ class UpProcess {
       store_ = std::make_unique<store::MemoryStore>();
       return {};
     }
-    BERTH_TRY(store_, store::JournaledStore::open(loop_, options_.home.database().string()));
+    BERTH_TRY(store_, store::JournaledStore::open(loop_, options_.home.database().string(),
+                                                  net::make_background(loop_)));
     return {};
   }
 
