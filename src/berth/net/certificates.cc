@@ -87,7 +87,9 @@ Result<KeyPair> make(const CertificateRequest& subject, const Issuer* issuer) {
   if (issuer != nullptr) {
     good = good && add_extension(cert, signer, NID_authority_key_identifier, "keyid") &&
            add_extension(cert, signer, NID_ext_key_usage,
-                         subject.names.empty() ? "clientAuth" : "serverAuth");
+                         subject.names.empty()          ? "clientAuth"
+                         : subject.shown_by_servers_too ? "serverAuth,clientAuth"
+                                                        : "serverAuth");
   }
   if (!subject.names.empty()) {
     good = good && add_extension(cert, signer, NID_subject_alt_name,

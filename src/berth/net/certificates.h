@@ -22,6 +22,7 @@ struct CertificateRequest {
   /// Subject alternative names, for servers: "IP:127.0.0.1", "DNS:localhost". Empty: a client's
   /// certificate.
   std::vector<std::string> names;
+  bool shown_by_servers_too = false; ///< a server's that it shows to others, as etcd's members do
   TimePoint not_before;
   TimePoint not_after;
 };

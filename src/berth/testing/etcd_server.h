@@ -14,6 +14,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -23,10 +25,17 @@ class EtcdServer {
  public:
   static bool at_hand() { return std::system("command -v etcd >/dev/null 2>&1") == 0; }
 
+  /// Paths of PEM files. Clients have to show a certificate of the authority.
+  struct Tls {
+    std::string ca;
+    std::string certificate;
+    std::string key;
+  };
+
   /// `name` tells the data of several apart.
-  explicit EtcdServer(const std::string& name, const std::string& temp)
-      : folder_(std::filesystem::path(temp) / ("etcd-" + name)), client_(free_port()),
-        peer_(free_port()) {
+  explicit EtcdServer(const std::string& name, const std::string& temp, Tls tls = {})
+      : tls_(std::move(tls)), folder_(std::filesystem::path(temp) / ("etcd-" + name)),
+        client_(free_port()), peer_(free_port()), health_(free_port()) {
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
   }
@@ -37,7 +46,9 @@ class EtcdServer {
   EtcdServer(const EtcdServer&) = delete;
   EtcdServer& operator=(const EtcdServer&) = delete;
 
-  std::string url() const { return fmt::format("http://127.0.0.1:{}", client_); }
+  std::string url() const {
+    return fmt::format("http{}://127.0.0.1:{}", tls_.ca.empty() ? "" : "s", client_);
+  }
 
   /// With the data that it had; false: it is not well within half a minute.
   bool start() {
@@ -90,19 +101,37 @@ class EtcdServer {
     ::dup2(nowhere, STDOUT_FILENO);
     ::dup2(nowhere, STDERR_FILENO);
     const std::string peer = fmt::format("http://127.0.0.1:{}", peer_);
-    const std::string data = folder_.string();
-    const std::string cluster = "default=" + peer;
-    const std::string client = url();
-    ::execlp("etcd", "etcd", "--data-dir", data.c_str(), "--listen-client-urls", client.c_str(),
-             "--advertise-client-urls", client.c_str(), "--listen-peer-urls", peer.c_str(),
-             "--initial-advertise-peer-urls", peer.c_str(), "--initial-cluster", cluster.c_str(),
-             nullptr);
+    std::vector<std::string> words{"etcd",
+                                   "--data-dir",
+                                   folder_.string(),
+                                   "--listen-client-urls",
+                                   url(),
+                                   "--advertise-client-urls",
+                                   url(),
+                                   "--listen-metrics-urls",
+                                   fmt::format("http://127.0.0.1:{}", health_),
+                                   "--listen-peer-urls",
+                                   peer,
+                                   "--initial-advertise-peer-urls",
+                                   peer,
+                                   "--initial-cluster",
+                                   "default=" + peer};
+    if (!tls_.ca.empty()) {
+      words.insert(words.end(), {"--client-cert-auth", "--trusted-ca-file", tls_.ca, "--cert-file",
+                                 tls_.certificate, "--key-file", tls_.key});
+    }
+    std::vector<char*> pointers;
+    for (std::string& word : words) {
+      pointers.push_back(word.data());
+    }
+    pointers.push_back(nullptr);
+    ::execvp("etcd", pointers.data());
     ::_exit(127);
   }
 
   bool well() const {
     const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    const sockaddr_in at = loopback(client_);
+    const sockaddr_in at = loopback(health_);
     std::string answer(4096, '\0');
     ssize_t got = 0;
     if (::connect(socket, reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0) {
@@ -115,9 +144,11 @@ class EtcdServer {
     return answer.find("\"true\"") != std::string::npos;
   }
 
+  Tls tls_;
   std::filesystem::path folder_;
   std::uint16_t client_;
   std::uint16_t peer_;
+  std::uint16_t health_;
   pid_t child_ = 0;
 };
 

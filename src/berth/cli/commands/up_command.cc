@@ -13,18 +13,15 @@
 #include "berth/cli/run/interrupt.h"
 #include "berth/cli/run/manifest_files.h"
 #include "berth/cli/up/detach.h"
+#include "berth/cli/up/etcd_flags.h"
 #include "berth/cli/up/home.h"
 #include "berth/cli/up/up_process.h"
-#include "berth/etcd/endpoints.h"
 #include "berth/report/text.h"
 
 namespace berth::cli {
 namespace {
 
 constexpr int kMostPort = 65'535;
-constexpr std::string_view kEtcdEndpoint = "http://127.0.0.1:2379";
-constexpr std::string_view kEtcdPrefix = "/berth";
-constexpr std::string_view kEtcdCompaction = "5m";
 constexpr int kPatienceTenths = 300; // half a minute for a process to end
 
 std::string shown(const std::filesystem::path& path) {
@@ -79,37 +76,6 @@ Result<std::vector<cluster::NodeGroup>> node_groups(const Home& home, const Valu
     groups.push_back(std::move(group));
   }
   return groups;
-}
-
-/// None: objects are kept elsewhere.
-Result<std::optional<etcd::EtcdOptions>> etcd_options(const Values& values) {
-  const bool wanted = values.get("--store", "sqlite") == "etcd";
-  for (const std::string_view flag :
-       {"--etcd-endpoints", "--etcd-prefix", "--etcd-compaction-interval"}) {
-    if (!wanted && values.has(flag)) {
-      return fail(Code::BadRequest, fmt::format("{} has no effect without --store etcd", flag));
-    }
-  }
-  if (!wanted) {
-    return std::nullopt;
-  }
-  etcd::EtcdOptions options;
-  BERTH_TRY(options.endpoints,
-            etcd::parse_endpoints(values.get("--etcd-endpoints", kEtcdEndpoint)));
-  options.prefix = values.get("--etcd-prefix", kEtcdPrefix);
-  if (!options.prefix.starts_with('/') || options.prefix.ends_with('/')) {
-    return fail(Code::BadRequest,
-                fmt::format("--etcd-prefix {}: want a path as /berth, without a slash at its end",
-                            options.prefix));
-  }
-  const std::string every = values.get("--etcd-compaction-interval", kEtcdCompaction);
-  const auto interval = parse_duration(every);
-  if (!interval) {
-    return fail(Code::BadRequest,
-                fmt::format("--etcd-compaction-interval {}: {}", every, interval.error().message));
-  }
-  options.compact_every = *interval > Duration() ? *interval : Duration::max();
-  return options;
 }
 
 Result<UpOptions> up_options(const Values& values, bool api_alone) {
@@ -248,59 +214,48 @@ int run_down(const Invocation& invocation) {
 }
 
 std::vector<Flag> server_flags() {
-  return {{.name = "--port",
-           .value = "PORT",
-           .help = "where the API is served; 0 for any port that is free",
-           .group = "API",
-           .fallback = "6443"},
-          {.name = "--address",
-           .value = "IP",
-           .help = "the address to listen on; others than loopback reach every machine of the "
-                   "network",
-           .group = "API",
-           .fallback = "127.0.0.1"},
-          {.name = "--store",
-           .value = "STORE",
-           .help =
-               "where objects are kept: a SQLite file that outlives the process, its memory, or "
+  std::vector<Flag> flags = {
+      {.name = "--port",
+       .value = "PORT",
+       .help = "where the API is served; 0 for any port that is free",
+       .group = "API",
+       .fallback = "6443"},
+      {.name = "--address",
+       .value = "IP",
+       .help = "the address to listen on; others than loopback reach every machine of the "
+               "network",
+       .group = "API",
+       .fallback = "127.0.0.1"},
+      {.name = "--store",
+       .value = "STORE",
+       .help = "where objects are kept: a SQLite file that outlives the process, its memory, or "
                "etcd, which several processes may share",
-           .group = "API",
-           .fallback = "sqlite",
-           .choices = {"sqlite", "memory", "etcd"},
-           .offers = Offers::Choices},
-          {.name = "--etcd-endpoints",
-           .value = "URL[,URL]...",
-           .help = "the members of the etcd of --store etcd",
-           .group = "ETCD",
-           .fallback = kEtcdEndpoint},
-          {.name = "--etcd-prefix",
-           .value = "PATH",
-           .help = "what every key begins with; clusters of different prefixes do not meet",
-           .group = "ETCD",
-           .fallback = kEtcdPrefix},
-          {.name = "--etcd-compaction-interval",
-           .value = "DURATION",
-           .help = "how old etcd's history may grow before it is dropped, or 0s to leave it",
-           .group = "ETCD",
-           .fallback = kEtcdCompaction},
-          {.name = "--token-auth-file",
-           .value = "FILE",
-           .help = "bearer tokens: lines of token,user,uid,\"group1,group2\" (docs/access.md)",
-           .group = "API",
-           .offers = Offers::Files},
-          {.name = "--log-format",
-           .value = "FORMAT",
-           .help = "of the log: lines for people, or JSON for programs; -v adds a line for each "
-                   "request",
-           .group = "API",
-           .fallback = "text",
-           .choices = {"text", "json"},
-           .offers = Offers::Choices},
-          {.name = "--audit-log",
-           .value = "FILE",
-           .help = "write a line of JSON for each request to it",
-           .group = "API",
-           .offers = Offers::Files}};
+       .group = "API",
+       .fallback = "sqlite",
+       .choices = {"sqlite", "memory", "etcd"},
+       .offers = Offers::Choices},
+      {.name = "--token-auth-file",
+       .value = "FILE",
+       .help = "bearer tokens: lines of token,user,uid,\"group1,group2\" (docs/access.md)",
+       .group = "API",
+       .offers = Offers::Files},
+      {.name = "--log-format",
+       .value = "FORMAT",
+       .help = "of the log: lines for people, or JSON for programs; -v adds a line for each "
+               "request",
+       .group = "API",
+       .fallback = "text",
+       .choices = {"text", "json"},
+       .offers = Offers::Choices},
+      {.name = "--audit-log",
+       .value = "FILE",
+       .help = "write a line of JSON for each request to it",
+       .group = "API",
+       .offers = Offers::Files}};
+  for (Flag& flag : etcd_flags()) {
+    flags.push_back(std::move(flag));
+  }
+  return flags;
 }
 
 std::vector<Flag> up_flags() {

@@ -142,7 +142,7 @@ std::vector<NodeRow> node_rows(const json::value& nodes, const json::value& metr
       ++row.gpus;
       row.gpus_taken += gpu.pod.empty() ? 0 : 1;
       row.gpus_sick += gpu.sickness.empty() ? 0 : 1;
-      row.gpu_percent += gpu.percent; // their sum for now
+      row.gpu_percent += gpu.percent; // a sum, until all are in
       row.gpu_used_bytes += gpu.used_bytes;
       row.gpu_memory_bytes += gpu.memory_bytes;
     }
@@ -182,7 +182,7 @@ std::vector<PodRow> pod_rows(const json::value& metrics, const std::vector<GpuRo
       PodRow& row = rows[found->second];
       row.node = gpu.node;
       row.gpus.push_back(gpu.index);
-      row.gpu_percent += gpu.percent; // their sum for now
+      row.gpu_percent += gpu.percent; // a sum, until all are in
     }
   }
   for (PodRow& row : rows) {
