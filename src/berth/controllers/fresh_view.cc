@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "berth/api/same.h"
 #include "berth/client/informer.h"
 #include "berth/controllers/finalizers.h"
 
@@ -235,7 +236,7 @@ void FreshView::removed(const Object& left) {
 
 void FreshView::store_status(const Object& held, const Object& wanted,
                              std::function<void(client::Outcome)> done) {
-  if (wanted.json() == held.json()) {
+  if (api::same(wanted.json(), held.json())) {
     done(client::Outcome::Done);
     return;
   }

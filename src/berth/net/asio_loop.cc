@@ -1,6 +1,7 @@
 #include "berth/net/asio_loop.h"
 
 #include <chrono>
+#include <deque>
 #include <map>
 #include <unordered_map>
 #include <utility>
@@ -22,15 +23,23 @@ std::int64_t wall_nanos() {
 
 } // namespace
 
-// Tasks in order of their due time, equal ones in order of submission. What is due already is run
-// by a handler of Asio's queue; one Asio timer wakes for the rest, as setting it is a system call.
+// Tasks in order of their due time, equal ones in order of submission: timers in a map, and in a
+// queue of their own those that are due when they come, which most are. What is due is run by a
+// handler of Asio's queue; one Asio timer wakes for the rest, as setting it is a system call.
 struct AsioLoop::State {
   boost::asio::io_context io{1};
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work{io.get_executor()};
   boost::asio::steady_timer alarm{io};
   Steady::time_point steady_start = Steady::now();
   TimePoint start = TimePoint::from_unix_nanos(wall_nanos());
-  std::map<std::pair<TimePoint, TimerId>, Task> timers;
+  /// When it is due, and its number among tasks of all kinds.
+  using Due = std::pair<TimePoint, TimerId>;
+  struct Posted {
+    Due due;
+    Task task;
+  };
+  std::deque<Posted> posted;
+  std::map<Due, Task> timers;
   std::unordered_map<TimerId, TimePoint> due;
   TimerId next_id = 1;
   TimePoint armed_for = TimePoint::max(); ///< when the alarm goes off; not later than what waits
@@ -43,10 +52,10 @@ struct AsioLoop::State {
   }
 
   void arm() {
-    if (turn_comes || timers.empty()) {
+    if (turn_comes || (timers.empty() && posted.empty())) {
       return;
     }
-    const TimePoint next = timers.begin()->first.first;
+    const TimePoint next = next_due().first;
     if (next <= now()) {
       turn_comes = true;
       boost::asio::post(io, [this] { run_due(); });
@@ -62,14 +71,28 @@ struct AsioLoop::State {
     }
   }
 
+  bool timer_is_next() const {
+    return !timers.empty() && (posted.empty() || timers.begin()->first < posted.front().due);
+  }
+  Due next_due() const { return timer_is_next() ? timers.begin()->first : posted.front().due; }
+
+  Task take_next() {
+    if (!timer_is_next()) {
+      Task task = std::move(posted.front().task);
+      posted.pop_front();
+      return task;
+    }
+    auto entry = timers.extract(timers.begin());
+    due.erase(entry.key().second);
+    return std::move(entry.mapped());
+  }
+
   // Runs what was due on entry; a task due meanwhile waits for its turn, so that sockets are served
   // between.
   void run_due() {
     const TimePoint until = now();
-    while (!timers.empty() && timers.begin()->first.first <= until && !io.stopped()) {
-      auto entry = timers.extract(timers.begin());
-      due.erase(entry.key().second);
-      entry.mapped()();
+    while ((!timers.empty() || !posted.empty()) && next_due().first <= until && !io.stopped()) {
+      take_next()();
     }
     turn_comes = false;
     arm();
@@ -84,7 +107,8 @@ TimePoint AsioLoop::now() const {
 }
 
 void AsioLoop::post(Task task) {
-  after(Duration(), std::move(task));
+  state_->posted.push_back({{state_->now(), state_->next_id++}, std::move(task)});
+  state_->arm();
 }
 
 TimerId AsioLoop::after(Duration delay, Task task) {

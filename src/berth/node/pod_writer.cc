@@ -7,6 +7,7 @@
 #include <boost/json/object.hpp>
 #include <fmt/format.h>
 
+#include "berth/api/same.h"
 #include "berth/base/log.h"
 
 namespace berth::node {
@@ -22,7 +23,7 @@ json::object difference(const json::object& from, const json::object& to) {
   json::object patch;
   for (const auto& [key, value] : to) {
     const json::value* before = from.if_contains(key);
-    if (!before || *before != value) {
+    if (!before || !api::same(*before, value)) {
       patch[key] = value;
     }
   }
@@ -69,7 +70,8 @@ struct PodWriter::State : std::enable_shared_from_this<State> {
       return true;
     }
     const json::object stored = status_of(pod);
-    return stored == *wanted || (last && last->sent == *wanted && last->stored == stored);
+    return api::same(stored, *wanted) ||
+           (last && api::same(last->sent, *wanted) && api::same(last->stored, stored));
   }
 
   void step();

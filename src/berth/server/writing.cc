@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "berth/api/json.h"
+#include "berth/api/same.h"
 #include "berth/patch/request.h"
 #include "berth/server/body.h"
 #include "berth/server/definitions.h"
@@ -346,7 +347,7 @@ Answer<net::HttpResponse> patch_object(const Shared& shared, Call& call,
   if (creates) {
     return create_by_apply(shared, call, how, *std::move(document));
   }
-  if (*document == live->json()) {
+  if (api::same(*document, live->json())) {
     return told(shared, call, resource, 200, *live);
   }
   if (const std::string_view uid = api::string_at(*document, "metadata.uid");

@@ -2,6 +2,8 @@
 
 #include <boost/json/value.hpp>
 
+#include "berth/api/same.h"
+
 namespace berth::store {
 namespace {
 
@@ -47,7 +49,7 @@ bool desired_state_differs(const api::json::object& before, const api::json::obj
       continue;
     }
     const api::json::value* old = before.if_contains(member.key());
-    if (old == nullptr || *old != member.value()) {
+    if (old == nullptr || !api::same(*old, member.value())) {
       return true;
     }
   }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "berth/api/json.h"
+#include "berth/api/same.h"
 #include "berth/model/requests.h"
 #include "berth/store/document.h"
 #include "berth/store/errors.h"
@@ -265,7 +266,7 @@ void QuotaLedger::publish(Store& store, Account& account) {
   }
   api::json::value document = editable(current->json());
   document.as_object()["status"] = {{"hard", amounts(account.hard)}, {"used", amounts(used)}};
-  if (document == current->json()) {
+  if (api::same(document, current->json())) {
     return;
   }
   // Nobody else writes between the read above and this.

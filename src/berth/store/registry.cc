@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "berth/api/json.h"
+#include "berth/api/same.h"
 #include "berth/store/binding.h"
 #include "berth/store/deletion.h"
 #include "berth/store/document.h"
@@ -327,7 +328,7 @@ Result<api::Object> Registry::replace(const api::Object& current, api::json::val
       desired_state_differs(stored, document)) {
     api::object_at(document, "metadata")["generation"] = current.meta().generation + 1;
   }
-  if (document == stored) {
+  if (api::same(document, stored)) {
     return current;
   }
   if (subresource == Subresource::None && deletion_complete(document)) {

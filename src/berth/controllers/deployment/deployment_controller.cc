@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "berth/api/json.h"
+#include "berth/api/same.h"
 #include "berth/client/events.h"
 #include "berth/client/work_queue.h"
 #include "berth/controllers/deployment/status.h"
@@ -351,7 +352,7 @@ struct DeploymentController::State : std::enable_shared_from_this<DeploymentCont
     const Object wanted = with_rollout_status(
         pass->deployment,
         {.question = pass->question, .current = pass->current, .now = loop.now()});
-    if (wanted.json() == pass->deployment.json()) {
+    if (api::same(wanted.json(), pass->deployment.json())) {
       if (const auto deadline = progress_deadline(pass->deployment)) {
         queue.add_after(pass->deployment.key(), *deadline - loop.now());
       } else {

@@ -8,6 +8,7 @@
 #include <boost/json/array.hpp>
 
 #include "berth/api/json.h"
+#include "berth/api/same.h"
 #include "berth/base/assert.h"
 #include "berth/controllers/fields.h"
 #include "berth/controllers/pod_status.h"
@@ -272,7 +273,7 @@ SliceChanges plan_slices(const Object& service, const std::vector<Object>& pods,
       text["ports"] = *api::find(slice.json(), "ports");
       api::object_at(text, "metadata")["labels"] = *api::find_path(slice.json(), "metadata.labels");
     });
-    if (next.json() != match->json()) {
+    if (!api::same(next.json(), match->json())) {
       changes.update.push_back(next);
     }
     left.erase(match);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "berth/api/json.h"
+#include "berth/api/same.h"
 #include "berth/client/work_queue.h"
 #include "berth/controllers/adoption.h"
 #include "berth/controllers/endpoints/backends.h"
@@ -160,7 +161,7 @@ struct EndpointsController::State : std::enable_shared_from_this<EndpointsContro
         document.stable_erase("subsets");
       }
     });
-    if (next.json() != held->json()) {
+    if (!api::same(next.json(), held->json())) {
       update(endpoints, next, all.expect());
     }
   }

@@ -10,6 +10,7 @@
 #include <boost/json/object.hpp>
 
 #include "berth/api/json.h"
+#include "berth/api/same.h"
 #include "berth/client/informer.h"
 #include "berth/client/work_queue.h"
 #include "berth/controllers/fields.h"
@@ -193,7 +194,7 @@ struct NamespaceController::State : std::enable_shared_from_this<NamespaceContro
     }
     const Object wanted =
         remains.empty() ? without_finalizer(*now) : with_remains(*now, remains, loop.now());
-    if (wanted.json() == now->json()) {
+    if (api::same(wanted.json(), now->json())) {
       finish(outcome);
       return;
     }
