@@ -13,9 +13,16 @@ namespace berth::node {
 
 using client::EventType;
 
+namespace {
+
+/// A state that is over sooner is not written. kubelet hears of its containers once a second.
+constexpr Duration kPassing = Duration::seconds(1);
+
+} // namespace
+
 PodWorker::PodWorker(WorkerPlace place, const api::Object& pod)
     : place_(std::move(place)), wake_(*place_.loop), deadline_(*place_.loop),
-      device_wait_(*place_.loop) {
+      device_wait_(*place_.loop), status_wait_(*place_.loop) {
   auto view = model::pod_view(pod);
   BERTH_ASSERT(view.has_value(), to_string(view.error()));
   pod_ = *std::move(view);
@@ -111,7 +118,7 @@ void PodWorker::wait(const std::string& message) {
 }
 
 bool PodWorker::settled() const {
-  if (containers_->busy() || sync_posted_ || device_wait_.armed() ||
+  if (containers_->busy() || sync_posted_ || device_wait_.armed() || status_wait_.armed() ||
       !(object_gone_ || writer_->clean())) {
     return false;
   }
@@ -175,7 +182,11 @@ void PodWorker::sync() {
   } else if (admitted_) {
     run(view());
   }
-  write_status();
+  if (in_passing()) {
+    write_status_soon();
+  } else {
+    write_status();
+  }
   if (finished_ && object_gone_ && !containers_->busy()) {
     clean_up();
   } else if (finished_ && deleting()) {
@@ -364,7 +375,19 @@ void PodWorker::devices_did_not_come() {
   kick();
 }
 
+/// What is so now is about to be otherwise: devices are being chosen, the runtime is at work.
+bool PodWorker::in_passing() const {
+  return !ending() && (admitted_ ? containers_->busy() : device_message_.empty());
+}
+
+void PodWorker::write_status_soon() {
+  if (!status_wait_.armed()) {
+    status_wait_.set(kPassing, [this] { write_status(); });
+  }
+}
+
 void PodWorker::write_status() {
+  status_wait_.cancel();
   if (object_gone_) {
     return;
   }

@@ -106,6 +106,8 @@ class PodWorker : public std::enable_shared_from_this<PodWorker> {
   void started(const std::string& name, Role role, const StartResult& result);
   void hold_for_devices(const std::string& message);
   void devices_did_not_come();
+  bool in_passing() const;
+  void write_status_soon();
   void write_status();
   void set_deadline();
   void event(client::EventType type, std::string_view reason, const std::string& message);
@@ -130,6 +132,7 @@ class PodWorker : public std::enable_shared_from_this<PodWorker> {
   Timer wake_;
   Timer deadline_;
   Timer device_wait_;
+  Timer status_wait_;
 };
 
 } // namespace berth::node

@@ -35,9 +35,11 @@ json::object difference(const json::object& from, const json::object& to) {
   return patch;
 }
 
-json::object status_of(const api::Object& pod) {
+/// Lives as long as the pod.
+const json::object& status_of(const api::Object& pod) {
+  static const json::object kNone;
   const json::value* status = api::find(pod.json(), "status");
-  return status && status->is_object() ? status->get_object() : json::object();
+  return status && status->is_object() ? status->get_object() : kNone;
 }
 
 } // namespace
@@ -47,7 +49,7 @@ struct PodWriter::State : std::enable_shared_from_this<State> {
   client::Client* client;
   api::Object pod;
   PodWriterEvents events;
-  std::optional<json::object> wanted;
+  std::shared_ptr<const json::object> wanted; ///< null: whatever it is
   bool removal_wanted = false;
   bool removal_done = false;
   bool busy = false;
@@ -57,8 +59,8 @@ struct PodWriter::State : std::enable_shared_from_this<State> {
   // The last write that was answered: a server that rewrites what it is given is not asked for
   // ever. A write that failed says nothing of the kind and is not kept here.
   struct Answered {
-    json::object sent;
-    json::object stored;
+    std::shared_ptr<const json::object> sent;
+    api::Object stored;
   };
   std::optional<Answered> last;
 
@@ -69,9 +71,9 @@ struct PodWriter::State : std::enable_shared_from_this<State> {
     if (!wanted) {
       return true;
     }
-    const json::object stored = status_of(pod);
+    const json::object& stored = status_of(pod);
     return api::same(stored, *wanted) ||
-           (last && api::same(last->sent, *wanted) && api::same(last->stored, stored));
+           (last && api::same(*last->sent, *wanted) && api::same(status_of(last->stored), stored));
   }
 
   void step();
@@ -101,7 +103,7 @@ void PodWriter::State::write_status() {
       json::object{{"resourceVersion", fmt::to_string(pod.meta().resource_version)}};
   patch["status"] = difference(status_of(pod), *wanted);
   client->patch(client::kPods, pod.key(), std::move(patch), client::Subresource::Status,
-                [weak = weak_from_this(), sent = *wanted](Result<api::Object> result) {
+                [weak = weak_from_this(), sent = wanted](Result<api::Object> result) {
                   const auto state = weak.lock();
                   if (!state) {
                     return;
@@ -112,7 +114,7 @@ void PodWriter::State::write_status() {
                     return;
                   }
                   state->backoff = kFirstBackoff;
-                  state->last = Answered{sent, status_of(*result)};
+                  state->last = Answered{sent, *result};
                   if (state->take(*std::move(result))) {
                     state->step();
                     state->events.on_object(state->pod);
@@ -213,7 +215,7 @@ void PodWriter::observe(api::Object pod) {
 }
 
 void PodWriter::put_status(json::object status) {
-  state_->wanted = std::move(status);
+  state_->wanted = std::make_shared<const json::object>(std::move(status));
   state_->step();
 }
 
