@@ -1,6 +1,7 @@
 #include "berth/store/admission.h"
 
 #include "berth/store/budget_admission.h"
+#include "berth/store/class_admission.h"
 #include "berth/store/cron_job_admission.h"
 #include "berth/store/decoding.h"
 #include "berth/store/job_admission.h"
@@ -11,6 +12,7 @@
 #include "berth/store/service_admission.h"
 #include "berth/store/small_kinds.h"
 #include "berth/store/storage_defaults.h"
+#include "berth/store/validation/admission_rules.h"
 #include "berth/store/validation/config.h"
 #include "berth/store/validation/devices.h"
 #include "berth/store/validation/job.h"
@@ -21,6 +23,7 @@
 #include "berth/store/validation/quotas.h"
 #include "berth/store/validation/replicas.h"
 #include "berth/store/validation/service.h"
+#include "berth/store/validation/signing_request.h"
 #include "berth/store/validation/storage.h"
 #include "berth/store/workload_defaults.h"
 #include "berth/store/workload_validation.h"
@@ -32,12 +35,12 @@ Admission kubernetes_admission() {
       .defaults = {&default_small_kinds, &default_priority_class, &default_limit_range,
                    &default_job, &default_pod, &default_workload, &default_controller,
                    &default_service, &default_network, &default_storage, &default_budget,
-                   &default_device_claim},
+                   &default_device_claim, &default_admission_rules},
       .mutate = {&generate_job_selector, &resolve_priority, &default_tolerations,
                  &apply_limit_ranges, &allocate_addresses, &hold_namespace},
       .judge = {&check_metadata, &check_pod, &check_job, &check_replicas, &check_service,
                 &check_config, &check_storage, &check_quotas, &check_node, &check_network,
-                &check_devices, &check_small_kinds},
+                &check_devices, &check_small_kinds, &check_admission_rules, &check_signing_request},
       .validate = {&check_decodable, &check_priority_class, &check_workload, &check_cron_job,
                    &check_budget, &check_ports_free, &check_limit_ranges},
   };
@@ -45,7 +48,10 @@ Admission kubernetes_admission() {
 
 Admission server_admission() {
   Admission admission = kubernetes_admission();
-  admission.mutate.push_back(&taint_new_node);
+  for (const Mutate step :
+       {&taint_new_node, &apply_runtime_class, &apply_ingress_class, &admit_storage}) {
+    admission.mutate.push_back(step);
+  }
   return admission;
 }
 

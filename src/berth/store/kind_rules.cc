@@ -1,5 +1,8 @@
 #include "berth/store/kind_rules.h"
 
+#include <algorithm>
+#include <array>
+
 #include <boost/json/value.hpp>
 
 #include "berth/api/same.h"
@@ -21,6 +24,33 @@ std::size_t desired_members(const api::json::object& document) {
 
 } // namespace
 
+bool is_built_in(const GroupKind& kind) {
+  static constexpr std::array<std::string_view, 23> kGroups = {"",
+                                                               "admissionregistration.k8s.io",
+                                                               "apiextensions.k8s.io",
+                                                               "apiregistration.k8s.io",
+                                                               "apps",
+                                                               "authentication.k8s.io",
+                                                               "authorization.k8s.io",
+                                                               "autoscaling",
+                                                               "batch",
+                                                               "certificates.k8s.io",
+                                                               "coordination.k8s.io",
+                                                               "discovery.k8s.io",
+                                                               "events.k8s.io",
+                                                               "flowcontrol.apiserver.k8s.io",
+                                                               "internal.apiserver.k8s.io",
+                                                               "networking.k8s.io",
+                                                               "node.k8s.io",
+                                                               "policy",
+                                                               "rbac.authorization.k8s.io",
+                                                               "resource.k8s.io",
+                                                               "scheduling.k8s.io",
+                                                               "storage.k8s.io",
+                                                               "storagemigration.k8s.io"};
+  return std::ranges::find(kGroups, kind.group) != kGroups.end();
+}
+
 bool counts_generation(const GroupKind& kind) {
   if (kind.group.empty()) {
     return kind.kind == "Pod" || kind.kind == "ReplicationController";
@@ -38,6 +68,25 @@ bool counts_generation(const GroupKind& kind) {
 
 bool create_drops_status(const GroupKind& kind) {
   return kind != kNodes;
+}
+
+StatusMetadata status_metadata(const GroupKind& kind) {
+  static constexpr std::array<std::string_view, 7> kKept = {"CustomResourceDefinition",
+                                                            "APIService",
+                                                            "VolumeAttachment",
+                                                            "ResourceClaim",
+                                                            "FlowSchema",
+                                                            "PriorityLevelConfiguration",
+                                                            "ValidatingAdmissionPolicy"};
+  if (kind == kPods) {
+    return StatusMetadata::ButOwners;
+  }
+  if (kind == GroupKind{"apps", "Deployment"}) {
+    return StatusMetadata::ButLabels;
+  }
+  return !is_built_in(kind) || std::ranges::find(kKept, kind.kind) != kKept.end()
+             ? StatusMetadata::Kept
+             : StatusMetadata::Written;
 }
 
 bool desired_state_differs(const api::json::object& before, const api::json::object& now) {

@@ -25,6 +25,7 @@ struct Limits {
   ResourceList max;
   ResourceList defaults;
   ResourceList default_requests;
+  ResourceList max_ratio; ///< of limits to requests
 };
 
 ResourceList read_list(const api::json::value& item, std::string_view member) {
@@ -57,7 +58,8 @@ std::vector<Limits> limits_of(const Store& store, const std::string& ns) {
                      .min = read_list(item, "min"),
                      .max = read_list(item, "max"),
                      .defaults = read_list(item, "default"),
-                     .default_requests = read_list(item, "defaultRequest")});
+                     .default_requests = read_list(item, "defaultRequest"),
+                     .max_ratio = read_list(item, "maxLimitRequestRatio")});
     }
   }
   return out;
@@ -91,6 +93,31 @@ void default_containers(object& spec, std::string_view list, std::string_view ti
   });
 }
 
+/// How far limits may be above requests. The ratio is compared as kube-apiserver does, in doubles.
+void check_ratio(const Limits& limits, const model::ResourceRequirements& has,
+                 std::vector<std::string>& errors) {
+  for (const auto& [name, most] : limits.max_ratio) {
+    const auto request = has.requests.find(name);
+    const auto limit = has.limits.find(name);
+    const std::string rule = fmt::format("{} max limit to request ratio per {} is {}, but ", name,
+                                         limits.type, most.to_string());
+    const auto amount = [](const api::Quantity& quantity) { // in thousandths while they fit
+      return quantity.value() <= INT64_MAX / 1000 ? quantity.milli_value() : quantity.value();
+    };
+    if (request == has.requests.end() || amount(request->second) == 0) {
+      errors.push_back(rule + "no request is specified or request is 0");
+    } else if (limit == has.limits.end() || amount(limit->second) == 0) {
+      errors.push_back(rule + "no limit is specified or limit is 0");
+    } else {
+      const double ratio =
+          static_cast<double>(amount(limit->second)) / static_cast<double>(amount(request->second));
+      if (ratio * 1000 > static_cast<double>(most.milli_value())) {
+        errors.push_back(rule + fmt::format("provided ratio is {:f}", ratio));
+      }
+    }
+  }
+}
+
 /// Judges what one container or pod has against the entry.
 void check_amounts(const Limits& limits, const model::ResourceRequirements& has,
                    std::vector<std::string>& errors) {
@@ -102,6 +129,10 @@ void check_amounts(const Limits& limits, const model::ResourceRequirements& has,
     } else if (request->second < least) {
       errors.push_back(fmt::format("minimum {} usage per {} is {}, but request is {}", name,
                                    limits.type, least.to_string(), request->second.to_string()));
+    } else if (const auto limit = has.limits.find(name);
+               limit != has.limits.end() && limit->second < least) {
+      errors.push_back(fmt::format("minimum {} usage per {} is {}, but limit is {}", name,
+                                   limits.type, least.to_string(), limit->second.to_string()));
     }
   }
   for (const auto& [name, most] : limits.max) {
@@ -112,8 +143,20 @@ void check_amounts(const Limits& limits, const model::ResourceRequirements& has,
     } else if (limit->second > most) {
       errors.push_back(fmt::format("maximum {} usage per {} is {}, but limit is {}", name,
                                    limits.type, most.to_string(), limit->second.to_string()));
+    } else if (const auto request = has.requests.find(name);
+               request != has.requests.end() && request->second > most) {
+      errors.push_back(fmt::format("maximum {} usage per {} is {}, but request is {}", name,
+                                   limits.type, most.to_string(), request->second.to_string()));
     }
   }
+  check_ratio(limits, has, errors);
+}
+
+Result<void> refuse(const GroupKind& kind, const api::Object& object,
+                    const std::vector<std::string>& errors) {
+  return forbidden(kind, object.meta().name,
+                   errors.size() == 1 ? errors.front()
+                                      : fmt::format("[{}]", fmt::join(errors, ", ")));
 }
 
 model::ResourceRequirements total(const model::PodSpec& spec) {
@@ -127,6 +170,31 @@ model::ResourceRequirements total(const model::PodSpec& spec) {
     }
   }
   return sum;
+}
+
+/// A volume claim asks for storage within what the namespace's entries for claims allow.
+Result<void> check_claim(const AdmissionRequest& request, const api::Object& object) {
+  std::vector<std::string> errors;
+  const api::json::value* resources = api::find_path(object.json(), "spec.resources");
+  const ResourceList requests =
+      resources == nullptr ? ResourceList() : read_list(*resources, "requests");
+  for (const Limits& limits : limits_of(*request.store, object.meta().ns)) {
+    if (limits.type != "PersistentVolumeClaim") {
+      continue;
+    }
+    check_amounts({.type = limits.type, .min = limits.min}, {.requests = requests}, errors);
+    for (const auto& [name, most] : limits.max) {
+      const auto asked = requests.find(name);
+      const std::string rule =
+          fmt::format("maximum {} usage per {} is {}", name, limits.type, most.to_string());
+      if (asked == requests.end()) {
+        errors.push_back(rule + ".  No request is specified");
+      } else if (asked->second > most) {
+        errors.push_back(rule + fmt::format(", but request is {}", asked->second.to_string()));
+      }
+    }
+  }
+  return errors.empty() ? Result<void>() : refuse(kVolumeClaims, object, errors);
 }
 
 } // namespace
@@ -183,7 +251,11 @@ Result<void> apply_limit_ranges(const AdmissionRequest& request, api::json::valu
 }
 
 Result<void> check_limit_ranges(const AdmissionRequest& request, const api::Object& object) {
-  if (request.kind != kPods || request.before != nullptr) {
+  if (request.kind == kVolumeClaims && request.subresource == Subresource::None) {
+    return check_claim(request, object);
+  }
+  if (request.kind != kPods ||
+      (request.before != nullptr && request.subresource != Subresource::Resize)) {
     return {};
   }
   const auto ranges = limits_of(*request.store, object.meta().ns);
@@ -203,12 +275,7 @@ Result<void> check_limit_ranges(const AdmissionRequest& request, const api::Obje
       check_amounts(limits, total(pod->spec), errors);
     }
   }
-  if (!errors.empty()) {
-    return forbidden(kPods, object.meta().name,
-                     errors.size() == 1 ? errors.front()
-                                        : fmt::format("[{}]", fmt::join(errors, ", ")));
-  }
-  return {};
+  return errors.empty() ? Result<void>() : refuse(kPods, object, errors);
 }
 
 } // namespace berth::store

@@ -207,7 +207,7 @@ void default_pod_spec(object& spec) {
   const api::json::value* host = spec.if_contains("hostNetwork");
   const Network network =
       host != nullptr && host->is_bool() && host->get_bool() ? Network::Host : Network::Pod;
-  for (const std::string_view list : {"initContainers", "containers"}) {
+  for (const std::string_view list : {"initContainers", "containers", "ephemeralContainers"}) {
     each_in(spec, list, [&](object& container) { default_container(container, network); });
   }
   set_default(spec, "restartPolicy", "Always");

@@ -216,14 +216,20 @@ QuotaLedger::Book& QuotaLedger::book_of(const Store& store, const std::string& n
   return book;
 }
 
-Result<void> QuotaLedger::admit(const Store& store, const api::Object& object) {
+Result<void> QuotaLedger::admit(const Store& store, const api::Object& object,
+                                const api::Object* before) {
   forget_if_shared(store, object.meta().ns);
   const Book& book = book_of(store, object.meta().ns);
   if (book.empty()) {
     return {};
   }
   BERTH_TRY(const auto pod, model::pod_view(object));
-  const ResourceList usage = quota_usage(*pod);
+  ResourceList usage = quota_usage(*pod);
+  if (before != nullptr) {
+    BERTH_TRY(const auto was, model::pod_view(*before));
+    const ResourceList held = quota_usage(*was);
+    subtract(usage, held, held);
+  }
   for (const auto& [name, account] : book) {
     if (!quota_covers(account.quota.json(), *pod)) {
       continue;

@@ -25,7 +25,8 @@ bool quota_covers(const api::json::value& quota, const model::Pod& pod);
 class QuotaLedger {
  public:
   /// Forbidden: exceeded quota: NAME, requested: ..., used: ..., limited: ...
-  Result<void> admit(const Store& store, const api::Object& pod);
+  /// Of a pod that is resized only what it asks for beyond `before` is new.
+  Result<void> admit(const Store& store, const api::Object& pod, const api::Object* before);
 
   /// Accounts for a committed write of a pod or a ResourceQuota; an empty object stands for "none".
   /// Brings the status of the quotas concerned up to date in the store.

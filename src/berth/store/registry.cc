@@ -13,7 +13,9 @@
 #include "berth/store/document.h"
 #include "berth/store/errors.h"
 #include "berth/store/kind_rules.h"
+#include "berth/store/partial_write.h"
 #include "berth/store/quota_objects.h"
+#include "berth/store/validation/signing_request.h"
 
 namespace berth::store {
 namespace {
@@ -49,14 +51,6 @@ void keep_server_fields(const api::Object& current, api::json::object& document)
     }
   }
   drop_nulls(meta);
-}
-
-void copy_member(const api::json::object& from, std::string_view member, api::json::object& to) {
-  if (const api::json::value* value = from.if_contains(member)) {
-    to[member] = *value;
-  } else {
-    to.stable_erase(member);
-  }
 }
 
 Result<void> check_identity(const api::Object& current, const api::Object& next) {
@@ -159,10 +153,11 @@ Result<api::Object> Registry::put(api::json::value document, const AdmissionRequ
                                   const WriteOptions& how) {
   const Check check = [&](const api::Object& object) -> Result<void> {
     BERTH_CHECK(validate(options_.admission, request, object));
-    if (request.before != nullptr) {
-      return {};
+    if (request.kind == kPods &&
+        (request.before == nullptr || request.subresource == Subresource::Resize)) {
+      return quotas_.admit(*store_, object, request.before);
     }
-    return request.kind == kPods ? quotas_.admit(*store_, object) : admit_object(*store_, object);
+    return request.before != nullptr ? Result<void>() : admit_object(*store_, object);
   };
   const std::uint64_t expected =
       request.before == nullptr ? 0 : request.before->meta().resource_version;
@@ -292,11 +287,7 @@ Result<api::Object> Registry::update(const api::Object& object, Subresource subr
                                      TimePoint now, const WriteOptions& how) {
   BERTH_TRY(const api::Object current, get(group_kind(object), object.key()));
   BERTH_CHECK(check_identity(current, object));
-  const bool status_only = subresource == Subresource::Status;
-  api::json::value document = editable(status_only ? current.json() : object.json());
-  copy_member(status_only ? object.json().as_object() : current.json().as_object(), "status",
-              document.as_object());
-  return replace(current, std::move(document), subresource, now, how);
+  return replace(current, partial_write(current, object, subresource), subresource, now, how);
 }
 
 Result<api::Object> Registry::patch(const GroupKind& kind, const api::Key& key,
@@ -317,6 +308,7 @@ Result<api::Object> Registry::replace(const api::Object& current, api::json::val
   document["apiVersion"] = stored.at("apiVersion");
   document["kind"] = stored.at("kind");
   keep_server_fields(current, document);
+  complete_conditions(current, now, document);
   const AdmissionRequest request{.operation = AdmissionRequest::Operation::Update,
                                  .kind = group_kind(current),
                                  .subresource = subresource,
@@ -324,14 +316,14 @@ Result<api::Object> Registry::replace(const api::Object& current, api::json::val
                                  .store = store_,
                                  .now = now};
   BERTH_CHECK(complete_document(options_.admission, request, how, value));
-  if (subresource == Subresource::None && current.meta().generation > 0 &&
+  if (subresource != Subresource::Status && current.meta().generation > 0 &&
       desired_state_differs(stored, document)) {
     api::object_at(document, "metadata")["generation"] = current.meta().generation + 1;
   }
   if (api::same(document, stored)) {
     return current;
   }
-  if (subresource == Subresource::None && deletion_complete(document)) {
+  if (deletion_complete(document)) {
     return erase(std::move(value), current, how);
   }
   return put(std::move(value), request, how);

@@ -21,7 +21,8 @@ struct GroupKind {
   auto operator<=>(const GroupKind&) const = default;
 };
 
-enum class Subresource { None, Status };
+/// What of an object a write is about: the whole, or one part that has a path of its own.
+enum class Subresource { None, Status, Approval, EphemeralContainers, Resize };
 
 /// One term of a field selector: the text at a path equals a value, or differs from it.
 struct FieldRequirement {

@@ -6,6 +6,13 @@
 
 namespace berth::store {
 
+/// Held by a claim while a pod may use it, and by a volume while it is bound.
+inline constexpr std::string_view kClaimProtection = "kubernetes.io/pvc-protection";
+inline constexpr std::string_view kVolumeProtection = "kubernetes.io/pv-protection";
+
 Result<void> default_storage(const AdmissionRequest& request, api::json::value& document);
+/// Gives new claims the default class, and new claims and volumes what protects them. Source: the
+/// admission plugins DefaultStorageClass and StorageObjectInUseProtection.
+Result<void> admit_storage(const AdmissionRequest& request, api::json::value& document);
 
 } // namespace berth::store

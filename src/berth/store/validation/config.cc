@@ -18,27 +18,6 @@ std::size_t decoded_size(std::string_view base64) {
   return base64.size() / 4 * 3 - padding;
 }
 
-std::string decoded(std::string_view base64) {
-  static constexpr std::string_view kAlphabet =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  unsigned bits = 0;
-  int count = 0;
-  for (const char c : base64) {
-    const std::size_t at = kAlphabet.find(c);
-    if (at == std::string_view::npos) {
-      continue;
-    }
-    bits = (bits << 6U) | static_cast<unsigned>(at);
-    count += 6;
-    if (count >= 8) {
-      count -= 8;
-      out += static_cast<char>((bits >> static_cast<unsigned>(count)) & 0xffU);
-    }
-  }
-  return out;
-}
-
 void check_frozen(const Judged& before, const Judged& now,
                   std::initializer_list<std::string_view> fields) {
   if (!before.is_true("immutable")) {
@@ -85,10 +64,10 @@ void check_docker_config(const Judged& data, std::string_view key) {
     data.key(key).required();
     return;
   }
-  const auto parsed = api::parse_json(decoded(data.text(key)));
+  const auto parsed = api::parse_json(from_base64(data.text(key)));
   if (!parsed || !parsed->is_object()) {
     data.key(key).invalid(quote("<secret contents redacted>"),
-                          decoded(data.text(key)).empty() ? "unexpected end of JSON input"
+                          from_base64(data.text(key)).empty() ? "unexpected end of JSON input"
                           : parsed ? "json: cannot unmarshal into Go value of type "
                                      "map[string]interface {}"
                                    : parsed.error().message);

@@ -290,15 +290,17 @@ void check_containers(const Judged& spec, const PodContext& pod) {
             [&](const Judged& container) { check_init_container(container, pod, names); });
 }
 
+void check_image_blanks(const Judged& container) {
+  const std::string_view image = container.text("image");
+  if (!image.empty() && (std::isspace(static_cast<unsigned char>(image.front())) != 0 ||
+                         std::isspace(static_cast<unsigned char>(image.back())) != 0)) {
+    container["image"].invalid("must not have leading or trailing whitespace");
+  }
+}
+
 void check_images(const Judged& spec) {
   for (const std::string_view list : {"containers", "initContainers"}) {
-    spec.each(list, [](const Judged& container) {
-      const std::string_view image = container.text("image");
-      if (!image.empty() && (std::isspace(static_cast<unsigned char>(image.front())) != 0 ||
-                             std::isspace(static_cast<unsigned char>(image.back())) != 0)) {
-        container["image"].invalid("must not have leading or trailing whitespace");
-      }
-    });
+    spec.each(list, check_image_blanks);
   }
 }
 
@@ -307,9 +309,10 @@ void check_ephemeral_containers(const Judged& spec, const PodContext& pod) {
   for (const std::string_view list : {"containers", "initContainers"}) {
     names.merge(texts_of(spec, list, "name"));
   }
-  const Names others = texts_of(spec, "containers", "name");
+  const Names others = names;
   spec.each("ephemeralContainers", [&](const Judged& container) {
     check_container(container, pod);
+    check_image_blanks(container);
     if (!names.emplace(container.text("name")).second) {
       container["name"].duplicate();
     }
@@ -318,14 +321,21 @@ void check_ephemeral_containers(const Judged& spec, const PodContext& pod) {
       target.not_found();
     }
     for (const std::string_view field :
-         {"lifecycle", "livenessProbe", "readinessProbe", "startupProbe", "ports", "resources",
-          "resizePolicy", "restartPolicy"}) {
+         {"ports", "resources", "resizePolicy", "restartPolicy", "restartPolicyRules",
+          "livenessProbe", "readinessProbe", "startupProbe", "lifecycle"}) {
       const Judged given = container[field];
       const bool there = given && (given.json()->is_string() || given.size() > 0);
       if (there) {
         container[field].forbidden("cannot be set for an Ephemeral Container");
       }
     }
+    container.each("volumeMounts", [](const Judged& mount) {
+      for (const std::string_view field : {"subPath", "subPathExpr"}) {
+        if (!mount.text(field).empty()) {
+          mount[field].forbidden("cannot be set for an Ephemeral Container");
+        }
+      }
+    });
   });
 }
 

@@ -20,7 +20,9 @@ struct PodContext {
 void check_containers(const Judged& spec, const PodContext& pod);
 /// Images without blanks around them: asked of pods, not of templates.
 void check_images(const Judged& spec);
-/// `spec`.ephemeralContainers, as the subresource of that name writes them.
+/// An image without blanks around it.
+void check_image_blanks(const Judged& container);
+/// `spec`.ephemeralContainers.
 void check_ephemeral_containers(const Judged& spec, const PodContext& pod);
 
 } // namespace berth::store

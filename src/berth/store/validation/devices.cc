@@ -6,6 +6,7 @@
 
 #include "berth/store/naming.h"
 #include "berth/store/validation/affinity.h"
+#include "berth/store/validation/claim_status.h"
 #include "berth/store/validation/immutable.h"
 
 namespace berth::store {
@@ -156,22 +157,22 @@ void check_request(const Judged& request, Names& names) {
   check_name(request["name"], names);
   const bool alternatives = request.size("firstAvailable") > 0;
   const bool exactly = request.has("exactly");
-  if (request.size("firstAvailable") > kMaxAlternatives) {
-    request["firstAvailable"].too_many(kMaxAlternatives);
-  }
-  Names inner;
-  request.each("firstAvailable", [&](const Judged& alternative) {
-    check_name(alternative["name"], inner);
-    check_ask(alternative);
-  });
-  if (exactly) {
-    check_ask(request["exactly"]);
-  }
-  if (!alternatives && !exactly) {
-    request.required("exactly one of `exactly` or `firstAvailable` is required");
-  } else if (alternatives && exactly) {
+  if (alternatives && exactly) {
     request.invalid("null", "exactly one of `exactly` or `firstAvailable` is required, but "
                             "multiple fields are set");
+  } else if (exactly) {
+    check_ask(request["exactly"]);
+  } else if (alternatives) {
+    if (request.size("firstAvailable") > kMaxAlternatives) {
+      request["firstAvailable"].too_many(kMaxAlternatives);
+    }
+    Names inner;
+    request.each("firstAvailable", [&](const Judged& alternative) {
+      check_name(alternative["name"], inner);
+      check_ask(alternative);
+    });
+  } else {
+    request.required("exactly one of `exactly` or `firstAvailable` is required");
   }
 }
 
@@ -190,9 +191,7 @@ Names request_names(const Judged& devices) {
 void check_references(const Judged& of, const Names& names) {
   Names seen;
   of.each("requests", [&](const Judged& name) {
-    if (!names.contains(name.text())) {
-      name.invalid("must be the name of a request in the claim");
-    }
+    check_request_name(name, names);
     if (!seen.emplace(name.text()).second) {
       name.duplicate();
     }
@@ -366,12 +365,19 @@ std::string claim_text(const Judged& spec) {
 
 void check_devices(const AdmissionRequest& request, const api::Object& object,
                    FieldErrors& errors) {
-  if (request.kind.group != "resource.k8s.io" || request.subresource == Subresource::Status) {
+  if (request.kind.group != "resource.k8s.io") {
     return;
   }
   const Judged whole(&object.json(), "", errors);
   const Judged spec = whole["spec"];
   const bool claim = request.kind.kind == "ResourceClaim";
+  if (request.subresource == Subresource::Status) {
+    if (claim) {
+      check_claim_status(Judged(&request.before->json(), "", errors), whole,
+                         request_names(spec["devices"]));
+    }
+    return;
+  }
   const bool mould = request.kind.kind == "ResourceClaimTemplate";
   if (request.before != nullptr && (claim || mould) &&
       differ(Judged(&request.before->json(), "", errors), whole, "spec")) {

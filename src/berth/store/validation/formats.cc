@@ -64,6 +64,27 @@ void check_requirement(const Judged& requirement) {
 
 } // namespace
 
+std::string from_base64(std::string_view base64) {
+  static constexpr std::string_view kAlphabet =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  unsigned bits = 0;
+  int count = 0;
+  for (const char c : base64) {
+    const std::size_t at = kAlphabet.find(c);
+    if (at == std::string_view::npos) {
+      continue;
+    }
+    bits = (bits << 6U) | static_cast<unsigned>(at);
+    count += 6;
+    if (count >= 8) {
+      count -= 8;
+      out += static_cast<char>((bits >> static_cast<unsigned>(count)) & 0xffU);
+    }
+  }
+  return out;
+}
+
 std::vector<std::string> port_name_errors(std::string_view name) {
   std::vector<std::string> errors;
   if (name.size() > kMaxPortName) {

@@ -18,6 +18,9 @@ std::vector<std::string> dns1035_label_errors(std::string_view name);
 /// A wildcard subdomain: "*.example.com".
 std::vector<std::string> wildcard_errors(std::string_view name);
 
+/// What base64 stands for; other letters are passed over.
+std::string from_base64(std::string_view base64);
+
 bool is_ipv4(std::string_view text);
 bool is_ip(std::string_view text);
 /// "10.0.0.0/8"; its address and its length are right.

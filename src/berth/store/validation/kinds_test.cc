@@ -203,6 +203,72 @@ INSTANTIATE_TEST_SUITE_P(
             "`minReplicas`"}),
     [](const auto& one) { return one.param.name; });
 
+std::string hook(std::string_view rest) {
+  return of("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration",
+            fmt::format(R"("webhooks":[{{{}}}])", rest));
+}
+const std::string kClient = R"("clientConfig":{"service":{"name":"s","namespace":"n"}})";
+const std::string kHead =
+    R"("name":"a.b.c","sideEffects":"None","admissionReviewVersions":["v1"],)";
+
+INSTANTIATE_TEST_SUITE_P(
+    Admission, RefusedObject,
+    ::testing::Values(
+        Refused{"nothing", hook(""),
+                "[webhooks[0].name: Required value, webhooks[0].sideEffects: Required value: must "
+                "specify one of None, NoneOnDryRun, webhooks[0].clientConfig: Required value: "
+                "exactly one of url or service is required, webhooks[0].admissionReviewVersions: "
+                "Required value: must specify one of v1, v1beta1]"},
+        Refused{"short_name",
+                hook(R"("name":"a.b","sideEffects":"None","admissionReviewVersions":["v1"],)" +
+                     kClient),
+                "webhooks[0].name: Invalid value: \"a.b\": should be a domain with at least three "
+                "segments separated by dots"},
+        Refused{"operation",
+                hook(kHead + kClient +
+                     R"(,"rules":[{"operations":["READ"],"apiGroups":[""],"apiVersions":["v1"],)"
+                     R"("resources":["pods","*"]}])"),
+                "webhooks[0].rules[0].operations[0]: Unsupported value: \"READ\": supported "
+                "values: \"*\", \"CONNECT\", \"CREATE\", \"DELETE\", \"UPDATE\""},
+        Refused{"url", hook(kHead + R"("clientConfig":{"url":"http://h/p?q"})"),
+                "[webhooks[0].clientConfig.url: Invalid value: \"http\": 'https' is the only "
+                "allowed URL scheme; desired format: https://host[/path], "
+                "webhooks[0].clientConfig.url: Invalid value: \"q\": query parameters are not "
+                "permitted in the URL]"},
+        Refused{"policy",
+                of("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy",
+                   R"("spec":{"failurePolicy":"Maybe"})"),
+                "[spec.failurePolicy: Unsupported value: \"Maybe\": supported values: \"Fail\", "
+                "\"Ignore\", spec.matchConstraints: Required value, spec.validations: Required "
+                "value: validations or auditAnnotations must contain at least one item, "
+                "spec.auditAnnotations: Required value: validations or auditAnnotations must "
+                "contain at least one item]"},
+        Refused{"policy_binding",
+                of("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding",
+                   R"("spec":{"policyName":"p","validationActions":["Deny","Warn"]})"),
+                "spec.validationActions: Invalid value: [\"Deny\",\"Warn\"]: must not contain both "
+                "Deny and Warn (repeating the same validation failure information in the API "
+                "response and headers serves no purpose)"},
+        Refused{"signing_request",
+                of("certificates.k8s.io/v1", "CertificateSigningRequest",
+                   R"("spec":{"request":"eA==","signerName":"mine","usages":["fly"]})"),
+                "[spec.request: Invalid value: \"eA==\": PEM block type must be CERTIFICATE "
+                "REQUEST, spec.usages[0]: Unsupported value: \"fly\": supported values: \"any\", "
+                "\"cert sign\", \"client auth\", \"code signing\", \"content commitment\", \"crl "
+                "sign\", \"data encipherment\", \"decipher only\", \"digital signature\", \"email "
+                "protection\", \"encipher only\", \"ipsec end system\", \"ipsec tunnel\", \"ipsec "
+                "user\", \"key agreement\", \"key encipherment\", \"microsoft sgc\", \"netscape "
+                "sgc\", \"ocsp signing\", \"s/mime\", \"server auth\", \"signing\", "
+                "\"timestamping\", spec.signerName: Invalid value: \"mine\": must be a fully "
+                "qualified domain and path of the form 'example.com/signer-name']"},
+        Refused{"driver",
+                of("storage.k8s.io/v1", "CSIDriver",
+                   R"("spec":{"fsGroupPolicy":"Some","volumeLifecycleModes":["Long"]})"),
+                "[spec.fsGroupPolicy: Unsupported value: \"Some\": supported values: \"File\", "
+                "\"None\", \"ReadWriteOnceWithFSType\", spec.volumeLifecycleModes: Unsupported "
+                "value: \"Long\": supported values: \"Persistent\", \"Ephemeral\"]"}),
+    [](const auto& one) { return one.param.name; });
+
 class RefusedChange : public AdmissionTest {
  protected:
   /// What is said of the merge patch `change`; "" if it is accepted.
@@ -235,6 +301,105 @@ TEST_F(RefusedChange, OfWhatIsFrozen) {
           R"({"spec":{"selector":{"matchLabels":{"a":"b","c":"d"}},"template":{"metadata":{"labels":{"c":"d"}}}}})"),
       "Deployment.apps \"a\" is invalid: spec.selector: Invalid value: "
       "{\"matchLabels\":{\"a\":\"b\",\"c\":\"d\"}}: field is immutable");
+}
+
+TEST_F(RefusedChange, OfStorageShowsWhatDiffers) {
+  EXPECT_EQ(
+      after(R"({"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"a"},"spec":)"
+            R"({"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}})",
+            R"({"spec":{"accessModes":["ReadWriteMany"]}})"),
+      "PersistentVolumeClaim \"a\" is invalid: spec: Forbidden: spec is immutable after creation "
+      "except resources.requests and volumeAttributesClassName for bound claims\n"
+      "@@ -1,6 +1,6 @@\n"
+      " {\n"
+      "  \"AccessModes\": [\n"
+      "-  \"ReadWriteOnce\"\n"
+      "+  \"ReadWriteMany\"\n"
+      "  ],\n"
+      "  \"Selector\": null,\n"
+      "  \"Resources\": {\n");
+  EXPECT_EQ(
+      after(R"({"apiVersion":"v1","kind":"PersistentVolume","metadata":{"name":"a"},"spec":)"
+            R"({"accessModes":["ReadWriteOnce"],"capacity":{"storage":"1Gi"},"nfs":{"server":"s",)"
+            R"("path":"/p"}}})",
+            R"({"spec":{"nfs":{"path":"/q"}}})"),
+      "PersistentVolume \"a\" is invalid: spec.persistentvolumesource: Forbidden: "
+      "spec.persistentvolumesource is immutable after creation\n"
+      "@@ -5,7 +5,7 @@\n"
+      "  \"Glusterfs\": null,\n"
+      "  \"NFS\": {\n"
+      "   \"Server\": \"s\",\n"
+      "-  \"Path\": \"/p\",\n"
+      "+  \"Path\": \"/q\",\n"
+      "   \"ReadOnly\": false\n"
+      "  },\n"
+      "  \"RBD\": null,\n");
+}
+
+TEST_F(RefusedChange, OfWhereAResourceClaimLies) {
+  const auto claim =
+      create(
+          parsed(R"({"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaim","metadata":{"name":)"
+                 R"("a"},"spec":{"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":)"
+                 R"("gpu","allocationMode":"ExactCount","count":1}}]}}})"))
+          .value();
+  const auto said = [&](const std::string& status) {
+    const auto written = patch(claim, R"({"status":)" + status + "}", Subresource::Status);
+    return written ? "" : written.error().message;
+  };
+  const std::string head = "ResourceClaim.resource.k8s.io \"a\" is invalid: status.";
+  EXPECT_EQ(said(R"({"reservedFor":[{"resource":"pods","name":"p","uid":"1"}]})"),
+            head + "reservedFor: Forbidden: may not be specified when `allocated` is not set");
+  EXPECT_EQ(
+      said(
+          R"({"allocation":{"devices":{"results":[{"request":"q","driver":"d.x","pool":"p","device":"g"}]}}})"),
+      head + "allocation.devices.results[0].request: Invalid value: \"q\": must be the name of a "
+             "request in the claim or the name of a request and a subrequest separated by '/'");
+  const std::string placed =
+      R"({"allocation":{"devices":{"results":[{"request":"r","driver":"d.x","pool":"p","device":"DEV"}]}}})";
+  EXPECT_EQ(said(std::string(placed).replace(placed.find("DEV"), 3, "g")), "");
+  EXPECT_EQ(said(std::string(placed).replace(placed.find("DEV"), 3, "h")),
+            head + R"(allocation: Invalid value: {"Devices":{"Results":[{"Request":"r","Driver":)"
+                   R"("d.x","Pool":"p","Device":"h","AdminAccess":null,"Tolerations":null,)"
+                   R"("BindingConditions":null,"BindingFailureConditions":null,"ShareID":null,)"
+                   R"("ConsumedCapacity":null}],"Config":null},"NodeSelector":null,)"
+                   R"("AllocationTimestamp":null}: field is immutable)");
+}
+
+TEST_F(RefusedChange, ClaimsAreProtectedAndGetTheNewestDefaultClass) {
+  Registry served(store, Rng(2), {.admission = server_admission()});
+  for (const auto& [name, is_default] : {std::pair("slow", "false"), {"fast", "true"}}) {
+    ASSERT_TRUE(create(parsed(fmt::format(
+        R"({{"apiVersion":"storage.k8s.io/v1","kind":"StorageClass","metadata":{{"name":"{}",)"
+        R"("annotations":{{"storageclass.kubernetes.io/is-default-class":"{}"}}}},)"
+        R"("provisioner":"p"}})",
+        name, is_default))));
+  }
+  const auto claim =
+      served
+          .create(
+              parsed(R"({"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"c"},)"
+                     R"("spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{)"
+                     R"("storage":"1Gi"}}}})"),
+              now)
+          .value();
+  EXPECT_EQ(api::string_at(claim.json(), "spec.storageClassName"), "fast");
+  EXPECT_EQ(claim.meta().finalizers, std::vector<std::string>{"kubernetes.io/pvc-protection"});
+}
+
+TEST_F(RefusedChange, PodsFollowTheirRuntimeClass) {
+  Registry served(store, Rng(2), {.admission = server_admission()});
+  const auto pod = pod_with(R"("runtimeClassName":"kata","containers":[{"name":"c","image":"x"}])");
+  EXPECT_EQ(served.create(pod, now).error().message,
+            "pods \"a\" is forbidden: pod rejected: RuntimeClass \"kata\" not found");
+  ASSERT_TRUE(served.create(
+      parsed(R"({"apiVersion":"node.k8s.io/v1","kind":"RuntimeClass","metadata":{"name":"kata"},)"
+             R"("handler":"kata","overhead":{"podFixed":{"cpu":"250m"}},)"
+             R"("scheduling":{"nodeSelector":{"vm":"yes"}}})"),
+      now));
+  const auto made = served.create(pod, now).value();
+  EXPECT_EQ(api::string_at(made.json(), "spec.overhead.cpu"), "250m");
+  EXPECT_EQ(api::string_at(made.json(), "spec.nodeSelector.vm"), "yes");
 }
 
 } // namespace

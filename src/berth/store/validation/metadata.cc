@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "berth/store/kind_rules.h"
 #include "berth/store/naming.h"
 #include "berth/store/validation/formats.h"
 
@@ -32,9 +33,7 @@ bool knows_finalizers(const GroupKind& kind) {
   constexpr std::array<std::string_view, 4> kOthers = {
       "apiextensions.k8s.io", "apiregistration.k8s.io", "admissionregistration.k8s.io",
       "coordination.k8s.io"};
-  const bool built_in =
-      kind.group.find('.') == std::string::npos || kind.group.ends_with(".k8s.io");
-  return built_in && std::ranges::find(kOthers, kind.group) == kOthers.end();
+  return is_built_in(kind) && std::ranges::find(kOthers, kind.group) == kOthers.end();
 }
 
 void check_owner(const Judged& owners, const Judged& owner) {
@@ -75,25 +74,23 @@ void check_owners(const Judged& meta) {
   });
 }
 
-void check_finalizers(const AdmissionRequest& request, const Judged& meta) {
+void check_finalizers(const Judged& meta) {
   const Judged all = meta["finalizers"];
   bool orphan = false;
   bool foreground = false;
-  if (request.before == nullptr) {
-    meta.each("finalizers", [&](const Judged& finalizer) {
-      for (const std::string& why : qualified_name_errors(finalizer.text())) {
-        all.invalid(quote(finalizer.text()), why);
-      }
-      orphan = orphan || finalizer.text() == kOrphan;
-      foreground = foreground || finalizer.text() == kForeground;
-    });
-    if (orphan && foreground) {
-      all.invalid(fmt::format("finalizer {} and {} cannot be both set", kOrphan, kForeground));
+  meta.each("finalizers", [&](const Judged& finalizer) {
+    for (const std::string& why : qualified_name_errors(finalizer.text())) {
+      all.invalid(quote(finalizer.text()), why);
     }
+    orphan = orphan || finalizer.text() == kOrphan;
+    foreground = foreground || finalizer.text() == kForeground;
+  });
+  if (orphan && foreground) {
+    all.invalid(fmt::format("finalizer {} and {} cannot be both set", kOrphan, kForeground));
   }
-  if (!knows_finalizers(request.kind)) {
-    return;
-  }
+}
+
+void check_finalizer_names(const Judged& meta) {
   meta.each("finalizers", [](const Judged& finalizer) {
     const std::string_view name = finalizer.text();
     if (name.find('/') == std::string_view::npos && name != "kubernetes" && name != kOrphan &&
@@ -101,6 +98,32 @@ void check_finalizers(const AdmissionRequest& request, const Judged& meta) {
       finalizer.invalid("name is neither a standard finalizer name nor is it fully qualified");
     }
   });
+}
+
+/// How often kube-apiserver looks at the metadata of an update: once for every kind, once more
+/// against what it was, then as the kind's own rules do. Each look tells its causes.
+struct Looks {
+  bool against_before = true; ///< the kind's rules look at what changed
+  bool as_new = false;        ///< and at the whole as at its creation
+};
+
+Looks looks_of(const AdmissionRequest& request) {
+  static constexpr std::array<std::string_view, 7> kAsNew = {
+      "Pod",           "Service",          "ConfigMap",
+      "Secret",        "PersistentVolume", "PersistentVolumeClaim",
+      "ServiceAccount"};
+  const std::string& kind = request.kind.kind;
+  if (request.kind == GroupKind{"", "LimitRange"}) {
+    return {.against_before = false, .as_new = true};
+  }
+  if (request.kind == GroupKind{"policy", "PodDisruptionBudget"} &&
+      request.subresource == Subresource::None) {
+    return {.against_before = false};
+  }
+  const bool core = request.kind.group.empty();
+  const bool rbac = request.kind.group == "rbac.authorization.k8s.io";
+  return {.as_new = request.subresource != Subresource::Status &&
+                    (rbac || (core && std::ranges::find(kAsNew, kind) != kAsNew.end()))};
 }
 
 /// An object that is being deleted gets no further reason to stay.
@@ -140,6 +163,51 @@ void check_names(const AdmissionRequest& request, const api::ObjectMeta& meta,
   }
 }
 
+void check_labels_and_owners(const api::ObjectMeta& meta, const Judged& judged) {
+  if (!meta.labels.empty()) {
+    check_label_map(judged["labels"]);
+  }
+  if (!meta.annotations.empty()) {
+    check_annotations(judged["annotations"]);
+  }
+  if (!meta.owner_references.empty()) {
+    check_owners(judged);
+  }
+}
+
+bool same_metadata(const api::ObjectMeta& before, const api::ObjectMeta& now) {
+  return before.labels == now.labels && before.annotations == now.annotations &&
+         before.finalizers == now.finalizers && before.owner_references == now.owner_references;
+}
+
+void check_update(const AdmissionRequest& request, const api::ObjectMeta& meta,
+                  const Judged& judged) {
+  const api::ObjectMeta& before = request.before->meta();
+  if (same_metadata(before, meta)) {
+    return; // it was judged when it came
+  }
+  const Looks looks = looks_of(request);
+  const bool names = knows_finalizers(request.kind);
+  check_labels_and_owners(meta, judged);
+  check_finalizers(judged);
+  for (std::size_t look = 0; look < (looks.against_before ? 2 : 1); ++look) {
+    if (before.deletion_timestamp) {
+      check_no_new_finalizers(before, meta, judged);
+    }
+    check_labels_and_owners(meta, judged);
+    if (look > 0 && names) {
+      check_finalizer_names(judged);
+    }
+  }
+  if (looks.as_new) {
+    check_labels_and_owners(meta, judged);
+    check_finalizers(judged);
+    if (names) {
+      check_finalizer_names(judged);
+    }
+  }
+}
+
 } // namespace
 
 std::vector<std::string> path_segment_errors(std::string_view name) {
@@ -172,27 +240,17 @@ void check_annotations(const Judged& annotations) {
 
 void check_metadata(const AdmissionRequest& request, const api::Object& object,
                     FieldErrors& errors) {
-  if (request.subresource == Subresource::Status) {
-    return;
-  }
   const api::ObjectMeta& meta = object.meta();
   const Judged judged(api::find(object.json(), "metadata"), "metadata", errors);
-  if (request.before == nullptr) {
-    check_names(request, meta, errors);
-  } else if (meta.deletion_timestamp) {
-    check_no_new_finalizers(request.before->meta(), meta, judged);
+  if (request.before != nullptr) {
+    check_update(request, meta, judged);
+    return;
   }
-  if (!meta.labels.empty()) {
-    check_label_map(judged["labels"]);
-  }
-  if (!meta.annotations.empty()) {
-    check_annotations(judged["annotations"]);
-  }
-  if (!meta.owner_references.empty()) {
-    check_owners(judged);
-  }
-  if (!meta.finalizers.empty()) {
-    check_finalizers(request, judged);
+  check_names(request, meta, errors);
+  check_labels_and_owners(meta, judged);
+  check_finalizers(judged);
+  if (knows_finalizers(request.kind)) {
+    check_finalizer_names(judged);
   }
 }
 

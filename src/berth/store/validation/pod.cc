@@ -7,7 +7,9 @@
 #include "berth/store/validation/containers.h"
 #include "berth/store/validation/formats.h"
 #include "berth/store/validation/metadata.h"
+#include "berth/store/validation/pod_resize.h"
 #include "berth/store/validation/pod_security.h"
+#include "berth/store/validation/pod_status.h"
 #include "berth/store/validation/pod_update.h"
 #include "berth/store/validation/pod_volumes.h"
 #include "berth/store/validation/resources.h"
@@ -82,6 +84,7 @@ void check_dns(const Judged& spec) {
     if (config.size("nameservers") == 0) {
       config["nameservers"].required(
           "must provide at least one DNS nameserver when `dnsPolicy` is None");
+      return;
     }
   }
   if (config.size("nameservers") > kMaxNameservers) {
@@ -173,7 +176,7 @@ void check_places(const Judged& spec) {
       spec[name].dns_label();
     }
   }
-  spec.each("tolerations", check_toleration);
+  check_tolerations(spec);
   spec.each("hostAliases", [](const Judged& alias) {
     check_ip(alias["ip"]);
     alias.each("hostnames", [](const Judged& name) { name.dns_subdomain(); });
@@ -194,7 +197,22 @@ void check_places(const Judged& spec) {
   }
 }
 
+/// What an update changes, by the subresource that it came through.
+void check_change(const AdmissionRequest& request, const api::Object& object, FieldErrors& errors) {
+  if (request.subresource == Subresource::EphemeralContainers) {
+    check_debugged_pod(*request.before, object, errors);
+  } else if (request.subresource == Subresource::Resize) {
+    check_resized_pod(*request.before, object, errors);
+  } else {
+    check_changed_pod(*request.before, object, errors);
+  }
+}
+
 } // namespace
+
+void check_tolerations(const Judged& spec) {
+  spec.each("tolerations", check_toleration);
+}
 
 void check_pod_spec(const Judged& spec, std::string_view pod_name) {
   PodContext pod{.volumes = check_volumes(spec),
@@ -202,6 +220,7 @@ void check_pod_spec(const Judged& spec, std::string_view pod_name) {
                  .grace = spec.number("terminationGracePeriodSeconds").value_or(0),
                  .restart_policy = std::string(spec.text("restartPolicy"))};
   check_containers(spec, pod);
+  check_ephemeral_containers(spec, pod);
   check_pod_resources(spec);
   check_host_network(spec);
   spec["restartPolicy"].one_of({"Always", "OnFailure", "Never"});
@@ -234,17 +253,25 @@ void check_pod_template(const Judged& pod) {
 }
 
 void check_pod(const AdmissionRequest& request, const api::Object& object, FieldErrors& errors) {
-  if (request.kind != kPods || request.subresource == Subresource::Status) {
+  if (request.kind != kPods) {
     return;
   }
-  if (request.before != nullptr) {
-    check_changed_pod(*request.before, object, errors);
+  if (request.subresource == Subresource::Status) {
+    check_pod_status(*request.before, object, errors);
     return;
   }
   const Judged spec(api::find(object.json(), "spec"), "spec", errors);
+  if (request.before != nullptr && spec &&
+      *spec.json() == *api::find(request.before->json(), "spec")) {
+    return; // it was judged when it came
+  }
   check_pod_spec(spec, object.meta().name);
   check_projected_tokens(spec);
   check_images(spec);
+  if (request.before != nullptr) {
+    check_change(request, object, errors);
+    return;
+  }
   if (spec.size("ephemeralContainers") > 0) {
     spec["ephemeralContainers"].forbidden("cannot be set on create");
   }

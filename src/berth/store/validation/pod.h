@@ -12,6 +12,9 @@ void check_pod(const AdmissionRequest& request, const api::Object& object, Field
 /// The spec of a pod or of a workload's template; `pod_name` is the pod's, "" in a template.
 void check_pod_spec(const Judged& spec, std::string_view pod_name);
 
+/// `spec`.tolerations.
+void check_tolerations(const Judged& spec);
+
 /// A PodTemplateSpec: labels and annotations, then the spec.
 void check_pod_template(const Judged& pod);
 

@@ -6,8 +6,10 @@
 #include <fmt/format.h>
 
 #include "berth/store/document.h"
+#include "berth/store/validation/containers.h"
 #include "berth/store/validation/judged.h"
 #include "berth/store/validation/line_diff.h"
+#include "berth/store/validation/pod.h"
 #include "berth/store/validation/spec_text.h"
 
 namespace berth::store {
@@ -82,7 +84,9 @@ void check_tolerations_grow(const value& before, const value& now, FieldErrors& 
     errors.push_back(
         forbidden_field("spec.tolerations",
                         "existing toleration can not be modified except its tolerationSeconds"));
+    return;
   }
+  check_tolerations(Judged(&now, "spec", errors));
 }
 
 /// What is left of the new spec when everything that may change is as it was.
@@ -129,9 +133,8 @@ bool check_container_changes(const Judged& before, const Judged& now) {
       return false;
     }
     now.each(list, [](const Judged& container) {
-      if (container.text("image").find_first_not_of(" \t\n") == std::string_view::npos) {
-        container["image"].required();
-      }
+      container["image"].need_text();
+      check_image_blanks(container);
     });
   }
   return true;

@@ -1,39 +1,49 @@
 #include "berth/store/validation/spec_text.h"
 
-#include <algorithm>
 #include <map>
-#include <span>
 #include <string_view>
+
+#include "berth/store/validation/internal_text.h"
+#include "berth/store/validation/internal_volumes.h"
 
 namespace berth::store {
 namespace {
 
 namespace json = api::json;
 
-/// How a field is shown: of a plain one an absent value is its zero, of others null.
-enum class Form { Text, Number, Flag, Pointer, Texts, Amounts, Structs, Struct, Unknown };
+using internal::kField;
+using internal::kName;
+using internal::kResourceField;
 
-struct Member {
-  std::string_view name;
-  std::string_view json_name;
-  Form form;
-  std::span<const Member> inner = {};
-};
-
-constexpr Member kName[] = {{"Name", "name", Form::Text}};
 constexpr Member kToleration[] = {{"Key", "key", Form::Text},
                                   {"Operator", "operator", Form::Text},
                                   {"Value", "value", Form::Text},
                                   {"Effect", "effect", Form::Text},
                                   {"TolerationSeconds", "tolerationSeconds", Form::Pointer}};
+
+// ---- containers
 constexpr Member kPort[] = {{"Name", "name", Form::Text},
                             {"HostPort", "hostPort", Form::Number},
                             {"ContainerPort", "containerPort", Form::Number},
                             {"Protocol", "protocol", Form::Text},
                             {"HostIP", "hostIP", Form::Text}};
+constexpr Member kKey[] = {{"Name", "name", Form::Text},
+                           {"Key", "key", Form::Text},
+                           {"Optional", "optional", Form::Pointer}};
+constexpr Member kValueSource[] = {
+    {"FieldRef", "fieldRef", Form::StructPointer, kField},
+    {"ResourceFieldRef", "resourceFieldRef", Form::StructPointer, kResourceField},
+    {"ConfigMapKeyRef", "configMapKeyRef", Form::StructPointer, kKey},
+    {"SecretKeyRef", "secretKeyRef", Form::StructPointer, kKey},
+    {"FileKeyRef", "fileKeyRef", Form::Unknown}};
 constexpr Member kVariable[] = {{"Name", "name", Form::Text},
                                 {"Value", "value", Form::Text},
-                                {"ValueFrom", "valueFrom", Form::Unknown}};
+                                {"ValueFrom", "valueFrom", Form::StructPointer, kValueSource}};
+constexpr Member kAllKeys[] = {{"Name", "name", Form::Text},
+                               {"Optional", "optional", Form::Pointer}};
+constexpr Member kVariables[] = {{"Prefix", "prefix", Form::Text},
+                                 {"ConfigMapRef", "configMapRef", Form::StructPointer, kAllKeys},
+                                 {"SecretRef", "secretRef", Form::StructPointer, kAllKeys}};
 constexpr Member kMount[] = {{"Name", "name", Form::Text},
                              {"ReadOnly", "readOnly", Form::Flag},
                              {"RecursiveReadOnly", "recursiveReadOnly", Form::Pointer},
@@ -41,9 +51,63 @@ constexpr Member kMount[] = {{"Name", "name", Form::Text},
                              {"SubPath", "subPath", Form::Text},
                              {"MountPropagation", "mountPropagation", Form::Pointer},
                              {"SubPathExpr", "subPathExpr", Form::Text}};
+constexpr Member kDevice[] = {{"Name", "name", Form::Text},
+                              {"DevicePath", "devicePath", Form::Text}};
+constexpr Member kResourceClaim[] = {{"Name", "name", Form::Text},
+                                     {"Request", "request", Form::Text}};
 constexpr Member kResources[] = {{"Limits", "limits", Form::Amounts},
                                  {"Requests", "requests", Form::Amounts},
-                                 {"Claims", "claims", Form::Unknown}};
+                                 {"Claims", "claims", Form::Structs, kResourceClaim}};
+constexpr Member kResizePolicy[] = {{"ResourceName", "resourceName", Form::Text},
+                                    {"RestartPolicy", "restartPolicy", Form::Text}};
+constexpr Member kExec[] = {{"Command", "command", Form::Texts}};
+constexpr Member kHeader[] = {{"Name", "name", Form::Text}, {"Value", "value", Form::Text}};
+constexpr Member kHttpGet[] = {{"Path", "path", Form::Text},
+                               {"Port", "port", Form::Port},
+                               {"Host", "host", Form::Text},
+                               {"Scheme", "scheme", Form::Text},
+                               {"HTTPHeaders", "httpHeaders", Form::Structs, kHeader}};
+constexpr Member kTcp[] = {{"Port", "port", Form::Port}, {"Host", "host", Form::Text}};
+constexpr Member kGrpc[] = {{"Port", "port", Form::Number}, {"Service", "service", Form::Pointer}};
+constexpr Member kSleep[] = {{"Seconds", "seconds", Form::Number}};
+constexpr Member kProbe[] = {
+    {"Exec", "exec", Form::StructPointer, kExec},
+    {"HTTPGet", "httpGet", Form::StructPointer, kHttpGet},
+    {"TCPSocket", "tcpSocket", Form::StructPointer, kTcp},
+    {"GRPC", "grpc", Form::StructPointer, kGrpc},
+    {"InitialDelaySeconds", "initialDelaySeconds", Form::Number},
+    {"TimeoutSeconds", "timeoutSeconds", Form::Number},
+    {"PeriodSeconds", "periodSeconds", Form::Number},
+    {"SuccessThreshold", "successThreshold", Form::Number},
+    {"FailureThreshold", "failureThreshold", Form::Number},
+    {"TerminationGracePeriodSeconds", "terminationGracePeriodSeconds", Form::Pointer}};
+constexpr Member kHook[] = {{"Exec", "exec", Form::StructPointer, kExec},
+                            {"HTTPGet", "httpGet", Form::StructPointer, kHttpGet},
+                            {"TCPSocket", "tcpSocket", Form::StructPointer, kTcp},
+                            {"Sleep", "sleep", Form::StructPointer, kSleep}};
+constexpr Member kLifecycle[] = {{"PostStart", "postStart", Form::StructPointer, kHook},
+                                 {"PreStop", "preStop", Form::StructPointer, kHook},
+                                 {"StopSignal", "stopSignal", Form::Pointer}};
+constexpr Member kCapabilities[] = {{"Add", "add", Form::Texts}, {"Drop", "drop", Form::Texts}};
+constexpr Member kSeLinux[] = {{"User", "user", Form::Text},
+                               {"Role", "role", Form::Text},
+                               {"Type", "type", Form::Text},
+                               {"Level", "level", Form::Text}};
+constexpr Member kProfile[] = {{"Type", "type", Form::Text},
+                               {"LocalhostProfile", "localhostProfile", Form::Pointer}};
+constexpr Member kContainerSecurity[] = {
+    {"Capabilities", "capabilities", Form::StructPointer, kCapabilities},
+    {"Privileged", "privileged", Form::Pointer},
+    {"SELinuxOptions", "seLinuxOptions", Form::StructPointer, kSeLinux},
+    {"WindowsOptions", "windowsOptions", Form::Unknown},
+    {"RunAsUser", "runAsUser", Form::Pointer},
+    {"RunAsGroup", "runAsGroup", Form::Pointer},
+    {"RunAsNonRoot", "runAsNonRoot", Form::Pointer},
+    {"ReadOnlyRootFilesystem", "readOnlyRootFilesystem", Form::Pointer},
+    {"AllowPrivilegeEscalation", "allowPrivilegeEscalation", Form::Pointer},
+    {"ProcMount", "procMount", Form::Pointer},
+    {"SeccompProfile", "seccompProfile", Form::StructPointer, kProfile},
+    {"AppArmorProfile", "appArmorProfile", Form::StructPointer, kProfile}};
 constexpr Member kContainer[] = {
     {"Name", "name", Form::Text},
     {"Image", "image", Form::Text},
@@ -51,32 +115,34 @@ constexpr Member kContainer[] = {
     {"Args", "args", Form::Texts},
     {"WorkingDir", "workingDir", Form::Text},
     {"Ports", "ports", Form::Structs, kPort},
-    {"EnvFrom", "envFrom", Form::Unknown},
+    {"EnvFrom", "envFrom", Form::Structs, kVariables},
     {"Env", "env", Form::Structs, kVariable},
     {"Resources", "resources", Form::Struct, kResources},
-    {"ResizePolicy", "resizePolicy", Form::Unknown},
+    {"ResizePolicy", "resizePolicy", Form::Structs, kResizePolicy},
     {"RestartPolicy", "restartPolicy", Form::Pointer},
     {"RestartPolicyRules", "restartPolicyRules", Form::Unknown},
     {"VolumeMounts", "volumeMounts", Form::Structs, kMount},
-    {"VolumeDevices", "volumeDevices", Form::Unknown},
-    {"LivenessProbe", "livenessProbe", Form::Unknown},
-    {"ReadinessProbe", "readinessProbe", Form::Unknown},
-    {"StartupProbe", "startupProbe", Form::Unknown},
-    {"Lifecycle", "lifecycle", Form::Unknown},
+    {"VolumeDevices", "volumeDevices", Form::Structs, kDevice},
+    {"LivenessProbe", "livenessProbe", Form::StructPointer, kProbe},
+    {"ReadinessProbe", "readinessProbe", Form::StructPointer, kProbe},
+    {"StartupProbe", "startupProbe", Form::StructPointer, kProbe},
+    {"Lifecycle", "lifecycle", Form::StructPointer, kLifecycle},
     {"TerminationMessagePath", "terminationMessagePath", Form::Text},
     {"TerminationMessagePolicy", "terminationMessagePolicy", Form::Text},
     {"ImagePullPolicy", "imagePullPolicy", Form::Text},
-    {"SecurityContext", "securityContext", Form::Unknown},
+    {"SecurityContext", "securityContext", Form::StructPointer, kContainerSecurity},
     {"Stdin", "stdin", Form::Flag},
     {"StdinOnce", "stdinOnce", Form::Flag},
     {"TTY", "tty", Form::Flag}};
+// ---- what the whole pod asks for
+constexpr Member kSysctl[] = {{"Name", "name", Form::Text}, {"Value", "value", Form::Text}};
 constexpr Member kSecurity[] = {
     {"HostNetwork", "hostNetwork", Form::Flag},
     {"HostPID", "hostPID", Form::Flag},
     {"HostIPC", "hostIPC", Form::Flag},
     {"ShareProcessNamespace", "shareProcessNamespace", Form::Pointer},
     {"HostUsers", "hostUsers", Form::Pointer},
-    {"SELinuxOptions", "seLinuxOptions", Form::Unknown},
+    {"SELinuxOptions", "seLinuxOptions", Form::StructPointer, kSeLinux},
     {"WindowsOptions", "windowsOptions", Form::Unknown},
     {"RunAsUser", "runAsUser", Form::Pointer},
     {"RunAsGroup", "runAsGroup", Form::Pointer},
@@ -85,12 +151,61 @@ constexpr Member kSecurity[] = {
     {"SupplementalGroupsPolicy", "supplementalGroupsPolicy", Form::Pointer},
     {"FSGroup", "fsGroup", Form::Pointer},
     {"FSGroupChangePolicy", "fsGroupChangePolicy", Form::Pointer},
-    {"Sysctls", "sysctls", Form::Unknown},
-    {"SeccompProfile", "seccompProfile", Form::Unknown},
-    {"AppArmorProfile", "appArmorProfile", Form::Unknown},
+    {"Sysctls", "sysctls", Form::Structs, kSysctl},
+    {"SeccompProfile", "seccompProfile", Form::StructPointer, kProfile},
+    {"AppArmorProfile", "appArmorProfile", Form::StructPointer, kProfile},
     {"SELinuxChangePolicy", "seLinuxChangePolicy", Form::Pointer}};
+constexpr Member kExpression[] = {{"Key", "key", Form::Text},
+                                  {"Operator", "operator", Form::Text},
+                                  {"Values", "values", Form::Texts}};
+constexpr Member kNodeTerm[] = {
+    {"MatchExpressions", "matchExpressions", Form::Structs, kExpression},
+    {"MatchFields", "matchFields", Form::Structs, kExpression}};
+constexpr Member kNodeSelector[] = {
+    {"NodeSelectorTerms", "nodeSelectorTerms", Form::Structs, kNodeTerm}};
+constexpr Member kPreferredNodes[] = {{"Weight", "weight", Form::Number},
+                                      {"Preference", "preference", Form::Struct, kNodeTerm}};
+constexpr std::string_view kRequired = "RequiredDuringSchedulingIgnoredDuringExecution";
+constexpr std::string_view kRequiredJson = "requiredDuringSchedulingIgnoredDuringExecution";
+constexpr std::string_view kPreferred = "PreferredDuringSchedulingIgnoredDuringExecution";
+constexpr std::string_view kPreferredJson = "preferredDuringSchedulingIgnoredDuringExecution";
+constexpr Member kNodeAffinity[] = {{kRequired, kRequiredJson, Form::StructPointer, kNodeSelector},
+                                    {kPreferred, kPreferredJson, Form::Structs, kPreferredNodes}};
+constexpr Member kPodTerm[] = {{"LabelSelector", "labelSelector", Form::Plain},
+                               {"Namespaces", "namespaces", Form::Texts},
+                               {"TopologyKey", "topologyKey", Form::Text},
+                               {"NamespaceSelector", "namespaceSelector", Form::Plain},
+                               {"MatchLabelKeys", "matchLabelKeys", Form::Texts},
+                               {"MismatchLabelKeys", "mismatchLabelKeys", Form::Texts}};
+constexpr Member kWeightedPodTerm[] = {
+    {"Weight", "weight", Form::Number},
+    {"PodAffinityTerm", "podAffinityTerm", Form::Struct, kPodTerm}};
+constexpr Member kPodAffinity[] = {{kRequired, kRequiredJson, Form::Structs, kPodTerm},
+                                   {kPreferred, kPreferredJson, Form::Structs, kWeightedPodTerm}};
+constexpr Member kAffinity[] = {
+    {"NodeAffinity", "nodeAffinity", Form::StructPointer, kNodeAffinity},
+    {"PodAffinity", "podAffinity", Form::StructPointer, kPodAffinity},
+    {"PodAntiAffinity", "podAntiAffinity", Form::StructPointer, kPodAffinity}};
+constexpr Member kSpread[] = {{"MaxSkew", "maxSkew", Form::Number},
+                              {"TopologyKey", "topologyKey", Form::Text},
+                              {"WhenUnsatisfiable", "whenUnsatisfiable", Form::Text},
+                              {"LabelSelector", "labelSelector", Form::Plain},
+                              {"MinDomains", "minDomains", Form::Pointer},
+                              {"NodeAffinityPolicy", "nodeAffinityPolicy", Form::Pointer},
+                              {"NodeTaintsPolicy", "nodeTaintsPolicy", Form::Pointer},
+                              {"MatchLabelKeys", "matchLabelKeys", Form::Texts}};
+constexpr Member kAlias[] = {{"IP", "ip", Form::Text}, {"Hostnames", "hostnames", Form::Texts}};
+constexpr Member kDnsOption[] = {{"Name", "name", Form::Text}, {"Value", "value", Form::Pointer}};
+constexpr Member kDns[] = {{"Nameservers", "nameservers", Form::Texts},
+                           {"Searches", "searches", Form::Texts},
+                           {"Options", "options", Form::Structs, kDnsOption}};
+constexpr Member kReadinessGate[] = {{"ConditionType", "conditionType", Form::Text}};
+constexpr Member kClaim[] = {
+    {"Name", "name", Form::Text},
+    {"ResourceClaimName", "resourceClaimName", Form::Pointer},
+    {"ResourceClaimTemplateName", "resourceClaimTemplateName", Form::Pointer}};
 constexpr Member kSpec[] = {
-    {"Volumes", "volumes", Form::Unknown},
+    {"Volumes", "volumes", Form::Structs, internal::kVolume},
     {"InitContainers", "initContainers", Form::Structs, kContainer},
     {"Containers", "containers", Form::Structs, kContainer},
     {"EphemeralContainers", "ephemeralContainers", Form::Unknown},
@@ -107,127 +222,24 @@ constexpr Member kSpec[] = {
     {"Hostname", "hostname", Form::Text},
     {"Subdomain", "subdomain", Form::Text},
     {"SetHostnameAsFQDN", "setHostnameAsFQDN", Form::Pointer},
-    {"Affinity", "affinity", Form::Unknown},
+    {"Affinity", "affinity", Form::StructPointer, kAffinity},
     {"SchedulerName", "schedulerName", Form::Text},
     {"Tolerations", "tolerations", Form::Structs, kToleration},
-    {"HostAliases", "hostAliases", Form::Unknown},
+    {"HostAliases", "hostAliases", Form::Structs, kAlias},
     {"PriorityClassName", "priorityClassName", Form::Text},
     {"Priority", "priority", Form::Pointer},
     {"PreemptionPolicy", "preemptionPolicy", Form::Pointer},
-    {"DNSConfig", "dnsConfig", Form::Unknown},
-    {"ReadinessGates", "readinessGates", Form::Unknown},
+    {"DNSConfig", "dnsConfig", Form::StructPointer, kDns},
+    {"ReadinessGates", "readinessGates", Form::Structs, kReadinessGate},
     {"RuntimeClassName", "runtimeClassName", Form::Pointer},
     {"Overhead", "overhead", Form::Amounts},
     {"EnableServiceLinks", "enableServiceLinks", Form::Pointer},
-    {"TopologySpreadConstraints", "topologySpreadConstraints", Form::Unknown},
-    {"OS", "os", Form::Unknown},
+    {"TopologySpreadConstraints", "topologySpreadConstraints", Form::Structs, kSpread},
+    {"OS", "os", Form::StructPointer, kName},
     {"SchedulingGates", "schedulingGates", Form::Structs, kName},
-    {"ResourceClaims", "resourceClaims", Form::Unknown},
-    {"Resources", "resources", Form::Unknown},
+    {"ResourceClaims", "resourceClaims", Form::Structs, kClaim},
+    {"Resources", "resources", Form::StructPointer, kResources},
     {"HostnameOverride", "hostnameOverride", Form::Pointer}};
-
-class Writer {
- public:
-  bool complete() const { return complete_; }
-  std::vector<std::string> take() { return std::move(lines_); }
-
-  void object(const json::object& of, std::span<const Member> members, std::string_view head,
-              std::string_view tail) {
-    add(std::string(head) + "{");
-    ++depth_;
-    for (std::size_t i = 0; i < members.size(); ++i) {
-      member(of, members[i], i + 1 < members.size() ? "," : "");
-    }
-    --depth_;
-    add("}" + std::string(tail));
-  }
-
- private:
-  void add(const std::string& text) { lines_.push_back(std::string(depth_, ' ') + text); }
-
-  static std::string absent(Form form) {
-    switch (form) {
-    case Form::Text:
-      return "\"\"";
-    case Form::Number:
-      return "0";
-    case Form::Flag:
-      return "false";
-    default:
-      return "null";
-    }
-  }
-
-  void member(const json::object& of, const Member& field, std::string_view tail) {
-    const std::string head = "\"" + std::string(field.name) + "\": ";
-    const json::value* value = of.if_contains(field.json_name);
-    const bool empty =
-        value == nullptr || value->is_null() || (value->is_array() && value->get_array().empty());
-    if (field.form == Form::Struct) {
-      static const json::object kNone;
-      object(value != nullptr && value->is_object() ? value->get_object() : kNone, field.inner,
-             head, tail);
-    } else if (empty) {
-      add(head + absent(field.form) + std::string(tail));
-    } else if (field.form == Form::Unknown) {
-      complete_ = false;
-    } else if (field.form == Form::Amounts && value->is_object()) {
-      map(value->get_object(), head, tail);
-    } else if (value->is_array()) {
-      list(value->get_array(), field, head, tail);
-    } else {
-      add(head + api::to_json(*value) + std::string(tail));
-    }
-  }
-
-  void map(const json::object& of, const std::string& head, std::string_view tail) {
-    std::map<std::string, const json::value*> sorted;
-    for (const auto& entry : of) {
-      sorted.emplace(entry.key(), &entry.value());
-    }
-    add(head + "{");
-    ++depth_;
-    std::size_t left = sorted.size();
-    for (const auto& [name, value] : sorted) {
-      add(api::to_json(json::value(name)) + ": " + api::to_json(*value) + (--left > 0 ? "," : ""));
-    }
-    --depth_;
-    add("}" + std::string(tail));
-  }
-
-  void list(const json::array& of, const Member& field, const std::string& head,
-            std::string_view tail) {
-    add(head + "[");
-    ++depth_;
-    std::size_t left = of.size();
-    for (const json::value& one : of) {
-      const std::string_view comma = --left > 0 ? "," : "";
-      if (field.form == Form::Structs && one.is_object()) {
-        object(one.get_object(), field.inner, "", comma);
-      } else {
-        add(api::to_json(one) + std::string(comma));
-      }
-    }
-    --depth_;
-    add("]" + std::string(tail));
-  }
-
-  std::vector<std::string> lines_;
-  std::size_t depth_ = 0;
-  bool complete_ = true;
-};
-
-/// A line without its indentation and the blank after its name.
-std::string tight(std::string_view line) {
-  line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
-  std::string out(line);
-  if (out.starts_with('"')) {
-    if (const std::size_t colon = out.find("\": "); colon != std::string::npos) {
-      out.erase(colon + 2, 1);
-    }
-  }
-  return out;
-}
 
 std::string sorted_text(const json::object& of) {
   std::map<std::string, const json::value*> sorted;
@@ -257,11 +269,7 @@ std::optional<std::string> template_text(const json::value& pod) {
       out += "\"" + std::string(map) + "\":" + sorted_text(found->get_object()) + ",";
     }
   }
-  out += "\"Spec\":";
-  for (const std::string& line : *lines) {
-    out += tight(line);
-  }
-  return out + "}";
+  return out + "\"Spec\":" + on_one_line(*lines) + "}";
 }
 
 std::optional<std::vector<std::string>> spec_text(const json::value& spec) {
@@ -277,9 +285,7 @@ std::optional<std::vector<std::string>> spec_text(const json::value& spec) {
       security[field] = *value;
     }
   }
-  Writer writer;
-  writer.object(whole, kSpec, "", "");
-  return writer.complete() ? std::optional(writer.take()) : std::nullopt;
+  return internal_lines(whole, kSpec);
 }
 
 } // namespace berth::store

@@ -10,8 +10,8 @@
 
 namespace berth::store {
 
-/// none if the spec has parts whose internal form is not known here: volumes, probes, affinity and
-/// other rarer ones.
+/// none if the spec has parts whose internal form is not known here: ephemeral containers, volumes
+/// of rare kinds, what is for Windows.
 std::optional<std::vector<std::string>> spec_text(const api::json::value& spec);
 
 /// The same on one line, of a PodTemplateSpec.

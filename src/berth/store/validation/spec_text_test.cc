@@ -27,8 +27,27 @@ TEST_F(SpecText, ARefusedChangeShowsWhatDiffers) {
                        "  \"NodeName\": \"\",\n"));
 }
 
+TEST_F(SpecText, ShowsWhatIsNested) {
+  const auto lines = spec_text(
+      api::parse_json(
+          R"({"volumes":[{"name":"v","configMap":{"name":"m"}}],"affinity":{"podAffinity":{)"
+          R"("requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"t",)"
+          R"("labelSelector":{"matchLabels":{"a":"b"}}}]}}})")
+          .value());
+  ASSERT_TRUE(lines);
+  const auto from = std::ranges::find(*lines, "   \"ConfigMap\": {");
+  ASSERT_NE(from, lines->end());
+  EXPECT_EQ(std::vector<std::string>(from, from + 6),
+            (std::vector<std::string>{"   \"ConfigMap\": {", "    \"Name\": \"m\",",
+                                      "    \"Items\": null,", "    \"DefaultMode\": null,",
+                                      "    \"Optional\": null", "   },"}));
+  const auto selector = std::ranges::find(*lines, "     \"LabelSelector\": {");
+  ASSERT_NE(selector, lines->end());
+  EXPECT_EQ(*(selector + 1), "      \"matchLabels\": {");
+}
+
 TEST_F(SpecText, RarerPartsHaveNoText) {
-  EXPECT_FALSE(spec_text(api::parse_json(R"({"volumes":[{"name":"v"}]})").value()));
+  EXPECT_FALSE(spec_text(api::parse_json(R"({"volumes":[{"name":"v","rbd":{}}]})").value()));
   EXPECT_FALSE(spec_text(api::parse_json("3").value()));
 }
 

@@ -6,26 +6,31 @@
 
 #include "berth/store/naming.h"
 #include "berth/store/validation/affinity.h"
+#include "berth/store/validation/csi.h"
 #include "berth/store/validation/formats.h"
 #include "berth/store/validation/immutable.h"
 #include "berth/store/validation/resources.h"
+#include "berth/store/validation/storage_text.h"
 
 namespace berth::store {
 namespace {
 
 constexpr std::size_t kMaxDriverName = 63;
-constexpr std::size_t kMaxNodeId = 192;
 constexpr std::size_t kMaxParameters = 512;
 
 void check_access_modes(const Judged& spec) {
   const Judged modes = spec["accessModes"];
+  static const std::vector<std::string> kShared = {"ReadOnlyMany", "ReadWriteMany",
+                                                   "ReadWriteOnce"};
   bool alone = false;
+  bool shared = false;
   spec.each("accessModes", [&](const Judged& mode) {
     alone = alone || mode.text() == "ReadWriteOncePod";
+    shared = shared || std::ranges::find(kShared, mode.text()) != kShared.end();
     Judged(mode.json(), modes.path(), modes.errors())
         .one_of({"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"});
   });
-  if (alone && modes.size() > 1) {
+  if (alone && shared) {
     modes.forbidden("may not use ReadWriteOncePod with other access modes");
   }
 }
@@ -55,41 +60,85 @@ void check_data_source(const Judged& source) {
   }
 }
 
-void check_claim(const AdmissionRequest& request, const Judged& spec) {
-  check_claim_spec(spec);
-  if (request.before == nullptr) {
-    return;
+constexpr std::string_view kClassAnnotation = "volume.beta.kubernetes.io/storage-class";
+
+std::string_view annotation_of(const api::Object& object, std::string_view name) {
+  const auto found = object.meta().annotations.find(name);
+  return found == object.meta().annotations.end() ? std::string_view() : found->second;
+}
+
+/// A copy of the new spec with what may change as it was, and of the old one with what comes once.
+struct Comparable {
+  api::json::object before;
+  api::json::object now;
+};
+
+Comparable comparable(const api::Object& before, const Judged& was, const Judged& is) {
+  Comparable out{.before = was.object() == nullptr ? api::json::object() : *was.object(),
+                 .now = is.object() == nullptr ? api::json::object() : *is.object()};
+  if (was.text("volumeName").empty() && is.has("volumeName")) {
+    out.before["volumeName"] = is.text("volumeName");
   }
-  const Judged before(api::find(request.before->json(), "spec"), "spec", spec.errors());
-  // A claim that came before there was a default class may get one.
-  const bool unclassed = !before.has("storageClassName");
-  const auto fixed = [&](const Judged& whole) {
-    api::json::object kept = whole.object() == nullptr ? api::json::object() : *whole.object();
-    if (unclassed) {
-      kept.erase("storageClassName");
+  const std::string_view noted = annotation_of(before, kClassAnnotation);
+  if (!was.has("storageClassName") && (noted.empty() || is.text("storageClassName") == noted)) {
+    out.now.erase("storageClassName"); // a class may be given to a claim that had none
+  }
+  if (api::string_at(before.json(), "status.phase") != "Bound") {
+    return out;
+  }
+  if (const Judged size = was["resources"]["requests"].key("storage");
+      size && is["resources"].has("requests")) {
+    api::object_at(api::object_at(out.now, "resources"), "requests")["storage"] = *size.json();
+  }
+  if (is.has("volumeAttributesClassName")) {
+    if (was.has("volumeAttributesClassName")) {
+      out.now["volumeAttributesClassName"] = was.text("volumeAttributesClassName");
+    } else {
+      out.now.erase("volumeAttributesClassName");
     }
-    for (const std::string_view free : {"resources", "volumeName", "volumeAttributesClassName"}) {
-      kept.erase(free);
-    }
-    return kept;
+  }
+  return out;
+}
+
+void check_claim_change(const api::Object& before, const api::Object& object, const Judged& is) {
+  const Judged was(api::find(before.json(), "spec"), "spec", is.errors());
+  if (annotation_of(before, kClassAnnotation) != annotation_of(object, kClassAnnotation)) {
+    is.errors().push_back(invalid_value(fmt::format("metadata.annotations.{}", kClassAnnotation),
+                                        quote(annotation_of(object, kClassAnnotation)),
+                                        "field is immutable"));
+  }
+  if (const Comparable both = comparable(before, was, is); both.before != both.now) {
+    is.forbidden("spec is immutable after creation except resources.requests and "
+                 "volumeAttributesClassName for bound claims" +
+                 claim_difference(both.before, both.now));
+  }
+  const auto size = [](const Judged& spec) {
+    return quantity_of(spec["resources"]["requests"].key("storage")).value_or(api::Quantity());
   };
-  const bool bound_anew = before.text("volumeName").empty();
-  if (fixed(spec) != fixed(before) ||
-      (!bound_anew && before.text("volumeName") != spec.text("volumeName"))) {
-    spec.forbidden("spec is immutable after creation except resources.requests and "
-                   "volumeAttributesClassName for bound claims");
+  const Judged status(api::find(before.json(), "status"), "status", is.errors());
+  const auto held = quantity_of(status["capacity"].key("storage")).value_or(api::Quantity());
+  if (size(is) < size(was) && size(is) <= held) {
+    is["resources"]["requests"]["storage"].forbidden("field can not be less than status.capacity");
   }
-  const auto was = quantity_of(before["resources"]["requests"].key("storage"));
-  const auto now = quantity_of(spec["resources"]["requests"].key("storage"));
-  const bool bound = api::string_at(request.before->json(), "status.phase") == "Bound";
-  if (was && now && *was != *now) {
-    if (!bound) {
-      spec.forbidden("spec is immutable after creation except resources.requests and "
-                     "volumeAttributesClassName for bound claims");
-    } else if (*now < *was) {
-      spec["resources"]["requests"]["storage"].forbidden(
-          "field can not be less than status.capacity");
-    }
+  const auto at_top = [&](const Judged& spec) {
+    return Judged(spec["volumeMode"].json(), "volumeMode", spec.errors());
+  };
+  if (differ(was, is, "volumeMode")) {
+    at_top(is).invalid(is.has("volumeMode") ? quote(is.text("volumeMode")) : "null",
+                       "field is immutable");
+  }
+  if (was.has("volumeAttributesClassName") && is.text("volumeAttributesClassName").empty()) {
+    is["volumeAttributesClassName"].forbidden(
+        is.has("volumeAttributesClassName")
+            ? "update from non-nil value to an empty string is forbidden"
+            : "update from non-nil value to nil is forbidden");
+  }
+}
+
+void check_claim(const AdmissionRequest& request, const api::Object& object, const Judged& spec) {
+  check_claim_spec(spec);
+  if (request.before != nullptr) {
+    check_claim_change(*request.before, object, spec);
   }
 }
 
@@ -141,6 +190,35 @@ void check_volume_sources(const Judged& spec) {
   }
 }
 
+/// The members that say where the data lies.
+api::json::object source_of(const Judged& spec) {
+  api::json::object out;
+  const auto take = [&](std::string_view name) {
+    if (spec.has(name)) {
+      out[name] = *spec[name].json();
+    }
+  };
+  for (const Source& source : kSources) {
+    take(source.name);
+  }
+  std::ranges::for_each(kOtherSources, take);
+  return out;
+}
+
+void check_volume_change(const Judged& was, const Judged& is) {
+  const api::json::object before = source_of(was);
+  const api::json::object now = source_of(is);
+  if (before != now) {
+    is["persistentvolumesource"].forbidden(
+        "spec.persistentvolumesource is immutable after creation" + source_difference(before, now));
+  }
+  if (differ(was, is, "volumeMode")) {
+    Judged(is["volumeMode"].json(), "volumeMode", is.errors())
+        .invalid(is.has("volumeMode") ? quote(is.text("volumeMode")) : "null",
+                 "field is immutable");
+  }
+}
+
 void check_volume(const AdmissionRequest& request, const Judged& spec) {
   if (spec.size("accessModes") == 0) {
     spec["accessModes"].required();
@@ -169,17 +247,8 @@ void check_volume(const AdmissionRequest& request, const Judged& spec) {
   check_class_name(spec["storageClassName"]);
   spec["volumeMode"].one_of({"Block", "Filesystem"});
   if (request.before != nullptr) {
-    const Judged before(api::find(request.before->json(), "spec"), "spec", spec.errors());
-    for (const Source& source : kSources) {
-      const Judged was = before[source.name];
-      const Judged is = spec[source.name];
-      if (bool(was) != bool(is) || (was && *was.json() != *is.json())) {
-        spec["persistentvolumesource"].forbidden(
-            "spec.persistentvolumesource is immutable after creation");
-        break;
-      }
-    }
-    check_immutable(before, spec, "volumeMode");
+    check_volume_change(Judged(api::find(request.before->json(), "spec"), "spec", spec.errors()),
+                        spec);
   }
 }
 
@@ -210,49 +279,6 @@ void check_class(const AdmissionRequest& request, const Judged& whole) {
   whole["volumeBindingMode"].one_of({"Immediate", "WaitForFirstConsumer"});
 }
 
-void check_csi_node(const Judged& spec) {
-  std::set<std::string, std::less<>> names;
-  spec.each("drivers", [&](const Judged& driver) {
-    check_csi_driver_name(driver["name"]);
-    if (const Judged id = driver["nodeID"]; id.need_text() && id.text().size() > kMaxNodeId) {
-      id.invalid(fmt::format("must be {} characters or less", kMaxNodeId));
-    }
-    if (!names.emplace(driver.text("name")).second) {
-      driver["name"].duplicate();
-    }
-    if (const Judged count = driver["allocatable"]["count"]) {
-      count.not_negative();
-    }
-    std::set<std::string, std::less<>> keys;
-    driver.each("topologyKeys", [&](const Judged& key) {
-      if (!keys.emplace(key.text()).second) {
-        Judged(key.json(), driver.path() + ".topologyKeys", key.errors()).duplicate();
-      }
-      Judged(key.json(), driver.path() + ".topologyKeys", key.errors()).label_name();
-    });
-  });
-}
-
-void check_attachment(const AdmissionRequest& request, const Judged& spec) {
-  if (request.before != nullptr) {
-    const Judged before(api::find(request.before->json(), "spec"), "spec", spec.errors());
-    if (before.json() != nullptr && spec.json() != nullptr && *before.json() != *spec.json()) {
-      spec.invalid("field is immutable");
-    }
-    return;
-  }
-  check_csi_driver_name(spec["attacher"]);
-  const Judged source = spec["source"];
-  if (source.has("inlineVolumeSpec") && source.has("persistentVolumeName")) {
-    source.forbidden("inlineVolumeSpec and persistentVolumeName are mutually exclusive");
-  } else if (!source.has("inlineVolumeSpec") && !source.has("persistentVolumeName")) {
-    source.required("must specify one of inlineVolumeSpec and persistentVolumeName");
-  }
-  if (spec["nodeName"].need_text()) {
-    spec["nodeName"].dns_subdomain();
-  }
-}
-
 } // namespace
 
 void check_csi_driver_name(const Judged& name) {
@@ -269,10 +295,10 @@ void check_csi_driver_name(const Judged& name) {
 }
 
 void check_claim_spec(const Judged& spec) {
-  check_label_selector(spec["selector"]);
   if (spec.size("accessModes") == 0) {
     spec["accessModes"].required("at least 1 access mode is required");
   }
+  check_label_selector(spec["selector"]);
   check_access_modes(spec);
   const Judged resources = spec["resources"];
   const Judged storage(resources["requests"].key("storage").json(), resources.path() + "[storage]",
@@ -295,15 +321,13 @@ void check_storage(const AdmissionRequest& request, const api::Object& object,
   }
   const Judged whole(&object.json(), "", errors);
   if (request.kind == kVolumeClaims) {
-    check_claim(request, whole["spec"]);
+    check_claim(request, object, whole["spec"]);
   } else if (request.kind == kVolumes) {
     check_volume(request, whole["spec"]);
   } else if (request.kind == kStorageClasses) {
     check_class(request, whole);
-  } else if (request.kind == kCsiNodes) {
-    check_csi_node(whole["spec"]);
-  } else if (request.kind == kVolumeAttachments) {
-    check_attachment(request, whole["spec"]);
+  } else {
+    check_csi(request, whole);
   }
 }
 

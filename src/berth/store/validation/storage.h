@@ -7,7 +7,7 @@
 
 namespace berth::store {
 
-/// PersistentVolumeClaim, PersistentVolume, StorageClass, CSIDriver, CSINode, VolumeAttachment.
+/// PersistentVolumeClaim, PersistentVolume, StorageClass, and the kinds of csi.h.
 void check_storage(const AdmissionRequest& request, const api::Object& object, FieldErrors& errors);
 
 /// The spec of a claim, or of a volume's claim template.

@@ -1,0 +1,16 @@
+// What a write through a subresource may change of an object: the rest stays as it is stored.
+// Source: the PrepareForUpdate of the strategies in kubernetes/pkg/registry.
+#pragma once
+
+#include <boost/json/fwd.hpp>
+
+#include "berth/store/request.h"
+
+namespace berth::store {
+
+/// `wanted` with what the write may not touch taken from `current`. An unknown container of a
+/// resize is left in, for validation to refuse.
+api::json::value partial_write(const api::Object& current, const api::Object& wanted,
+                               Subresource subresource);
+
+} // namespace berth::store
