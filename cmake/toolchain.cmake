@@ -58,6 +58,7 @@ find_package(mimalloc 2.0 REQUIRED)
 find_library(BERTH_PROMETHEUS prometheus-cpp-core REQUIRED)
 find_library(BERTH_RE2 re2 REQUIRED)
 find_package(absl REQUIRED) # time zones
+find_package(pugixml REQUIRED) # NCCL's topology files
 find_package(GTest REQUIRED)
 find_package(benchmark REQUIRED)
 

@@ -79,6 +79,17 @@ const Catalogue& Catalogue::builtin() {
   return catalogue;
 }
 
+Result<Catalogue> Catalogue::with(Platform platform) const {
+  Catalogue more = *this;
+  std::string name = platform.name;
+  if (!more.by_name_.emplace(name, std::make_shared<const Platform>(std::move(platform))).second) {
+    return fail(
+        Code::AlreadyExists,
+        fmt::format("the catalogue has a platform of this name; give yours another: {}", name));
+  }
+  return more;
+}
+
 const Platform* Catalogue::find(std::string_view name) const {
   const auto found = by_name_.find(name);
   return found == by_name_.end() ? nullptr : found->second.get();

@@ -70,6 +70,11 @@ Link Platform::nic_link(int gpu, int nic) const {
   return c2c ? Link::SYS : pcie_relation(*this, gpus[gpu].place(), nics[nic].place());
 }
 
+Link Platform::link_of_nics(int nic_a, int nic_b) const {
+  return nic_a == nic_b ? Link::Self
+                        : pcie_relation(*this, nics[nic_a].place(), nics[nic_b].place());
+}
+
 int Platform::top_switch(int pcie_switch) const {
   int top = pcie_switch;
   while (top >= 0 && pcie_switches[top].parent >= 0) {

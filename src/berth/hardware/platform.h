@@ -53,6 +53,7 @@ struct Platform {
   /// The same without NVLink, as `nvidia-smi topo -mp`.
   Link pcie_link(int gpu_a, int gpu_b) const;
   Link nic_link(int gpu, int nic) const;
+  Link link_of_nics(int nic_a, int nic_b) const;
   int socket_of(int numa_node) const { return numa[static_cast<std::size_t>(numa_node)].socket; }
   /// The outermost switch above `pcie_switch`; -1 for -1.
   int top_switch(int pcie_switch) const;
@@ -62,7 +63,8 @@ struct Platform {
 /// comes from here.
 Result<Platform> finish_platform(Platform platform);
 
-/// The catalogue, by name. Immutable after loading.
+/// The catalogue, by name. Immutable; copies share their platforms, which live as long as one of
+/// them does.
 class Catalogue {
  public:
   /// The platforms shipped with Berth (embedded data files). Parsed once; a broken file is a bug of
@@ -70,6 +72,9 @@ class Catalogue {
   static const Catalogue& builtin();
   /// Reads one platform file's text. Errors name file, line and field.
   static Result<Platform> parse_platform(std::string_view yaml, std::string_view file);
+
+  /// This catalogue and one platform more. Error AlreadyExists: it has one of that name.
+  Result<Catalogue> with(Platform platform) const;
 
   const Platform* find(std::string_view name) const;
   std::vector<std::string> names() const;

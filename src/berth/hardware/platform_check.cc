@@ -11,6 +11,7 @@ namespace berth::hardware {
 namespace {
 
 constexpr std::size_t kMaxGpus = 16;
+constexpr int kMaxCpu = (1 << 20) - 1; // far above Linux' own bound
 
 class Checker {
  public:
@@ -211,7 +212,7 @@ int count_cpus(std::string_view list) {
       list.remove_prefix(1);
       end = take_number(list);
     }
-    if (first <= last || end < first) {
+    if (first <= last || end < first || end > kMaxCpu) {
       return -1;
     }
     count += end - first + 1;

@@ -22,7 +22,7 @@ void derive_platform(Platform& platform);
 std::vector<PlatformFault> check_platform(const Platform& platform);
 
 /// Number of CPUs in a Linux CPU list ("0-55,112-167"); -1 if it is not one (ranges ascending,
-/// disjoint).
+/// disjoint, below 2^20).
 int count_cpus(std::string_view list);
 
 } // namespace berth::hardware

@@ -1,16 +1,10 @@
 #include "berth/inventory/simulated_inventory.h"
 
-#include <map>
 #include <utility>
 
 #include <fmt/format.h>
 
 namespace berth::inventory {
-
-struct SimulatedInventory::Subscribers {
-  std::uint64_t next_id = 1;
-  std::map<std::uint64_t, std::function<void(const HealthEvent&)>> by_id;
-};
 
 SimulatedInventory::SimulatedInventory(Loop& loop, const hardware::Platform& platform,
                                        std::string_view node_name)
@@ -52,39 +46,11 @@ GpuProbe SimulatedInventory::probe(int index) const {
 
 std::unique_ptr<Subscription>
 SimulatedInventory::subscribe(std::function<void(const HealthEvent&)> on_event) {
-  class Handle final : public Subscription {
-   public:
-    Handle(std::weak_ptr<Subscribers> subscribers, std::uint64_t id)
-        : subscribers_(std::move(subscribers)), id_(id) {}
-    ~Handle() override {
-      if (const auto subscribers = subscribers_.lock()) {
-        subscribers->by_id.erase(id_);
-      }
-    }
-
-   private:
-    std::weak_ptr<Subscribers> subscribers_;
-    std::uint64_t id_;
-  };
-  const std::uint64_t id = subscribers_->next_id++;
-  subscribers_->by_id.emplace(id, std::move(on_event));
-  return std::make_unique<Handle>(subscribers_, id);
+  return subscribers_->add(std::move(on_event));
 }
 
 void SimulatedInventory::publish(const HealthEvent& event) {
-  for (const auto& entry : subscribers_->by_id) {
-    loop_->post([weak = std::weak_ptr(subscribers_), id = entry.first, event] {
-      const auto subscribers = weak.lock();
-      if (!subscribers) {
-        return;
-      }
-      if (const auto it = subscribers->by_id.find(id); it != subscribers->by_id.end()) {
-        // A copy: the callback may end its own subscription.
-        const auto on_event = it->second;
-        on_event(event);
-      }
-    });
-  }
+  subscribers_->publish([this](Task task) { loop_->post(std::move(task)); }, event);
 }
 
 Result<void> SimulatedInventory::check(int gpu) const {

@@ -10,6 +10,7 @@
 #include "berth/base/loop.h"
 #include "berth/base/result.h"
 #include "berth/inventory/inventory.h"
+#include "berth/inventory/subscribers.h"
 
 namespace berth::inventory {
 
@@ -41,7 +42,6 @@ class SimulatedInventory final : public Inventory {
   void reboot();
 
  private:
-  struct Subscribers;
   Result<void> check(int gpu) const;
   void publish(const HealthEvent& event);
 
