@@ -375,9 +375,10 @@ void PodWorker::devices_did_not_come() {
   kick();
 }
 
-/// What is so now is about to be otherwise: devices are being chosen, the runtime is at work.
+/// What is so now is about to be otherwise: devices are being chosen, or the runtime is at work on a
+/// pod that is known to be starting.
 bool PodWorker::in_passing() const {
-  return !ending() && (admitted_ ? containers_->busy() : device_message_.empty());
+  return !ending() && (admitted_ ? told_ && containers_->busy() : device_message_.empty());
 }
 
 void PodWorker::write_status_soon() {
@@ -388,6 +389,7 @@ void PodWorker::write_status_soon() {
 
 void PodWorker::write_status() {
   status_wait_.cancel();
+  told_ = admitted_;
   if (object_gone_) {
     return;
   }

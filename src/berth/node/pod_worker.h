@@ -123,6 +123,7 @@ class PodWorker : public std::enable_shared_from_this<PodWorker> {
   bool sync_posted_ = false;
   bool finished_ = false;
   bool removed_ = false;
+  bool told_ = false; ///< its status has been written since it was admitted
   bool init_surplus_released_ = false;
   std::optional<Verdict> verdict_;
   StartHolds holds_;

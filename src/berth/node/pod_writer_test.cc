@@ -61,6 +61,7 @@ TEST_F(Writing, ReplacesTheStatusAndTellsTheNewVersion) {
   json::object smaller{{"phase", "Running"}};
   writer_->put_status(smaller);
   run(Duration::seconds(1));
+  smaller["qosClass"] = "BestEffort"; // told at its creation
   EXPECT_EQ(*api::find(plane_.find(client::kPods, kKey).json(), "status"), json::value(smaller));
 }
 

@@ -37,15 +37,6 @@ void take_metadata(const api::Object& current, const api::Object& wanted, object
   }
 }
 
-/// A pod's quality of service is told at its creation; writers of its status may leave it out.
-void keep_quality(const api::Object& current, object& document) {
-  object* status = object_in(document, "status");
-  const std::string_view held = api::string_at(current.json(), "status.qosClass");
-  if (status != nullptr && !held.empty() && text_at(*status, "qosClass").empty()) {
-    (*status)["qosClass"] = held;
-  }
-}
-
 const array* list_of(const value& pod, std::string_view list) {
   const value* spec = api::find(pod, "spec");
   const value* found = spec == nullptr ? nullptr : api::find(*spec, list);
@@ -111,9 +102,6 @@ value partial_write(const api::Object& current, const api::Object& wanted,
   if (subresource == Subresource::Status) {
     copy_member(wanted.json().as_object(), "status", document);
     take_metadata(current, wanted, document);
-    if (group_kind(current) == kPods) {
-      keep_quality(current, document);
-    }
   } else if (subresource == Subresource::Approval) {
     const value* status = api::find(wanted.json(), "status");
     if (status != nullptr && status->is_object()) {
@@ -125,6 +113,14 @@ value partial_write(const api::Object& current, const api::Object& wanted,
     take_sizes(current, wanted, document);
   }
   return out;
+}
+
+void keep_quality(const api::Object& current, object& document) {
+  object* status = object_in(document, "status");
+  const std::string_view held = api::string_at(current.json(), "status.qosClass");
+  if (status != nullptr && !held.empty() && text_at(*status, "qosClass").empty()) {
+    (*status)["qosClass"] = held;
+  }
 }
 
 } // namespace berth::store

@@ -13,4 +13,7 @@ namespace berth::store {
 api::json::value partial_write(const api::Object& current, const api::Object& wanted,
                                Subresource subresource);
 
+/// A pod's quality of service is told at its creation; who writes its status may leave it out.
+void keep_quality(const api::Object& current, api::json::object& document);
+
 } // namespace berth::store

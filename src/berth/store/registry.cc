@@ -308,6 +308,9 @@ Result<api::Object> Registry::replace(const api::Object& current, api::json::val
   document["apiVersion"] = stored.at("apiVersion");
   document["kind"] = stored.at("kind");
   keep_server_fields(current, document);
+  if (group_kind(current) == kPods) {
+    keep_quality(current, document);
+  }
   complete_conditions(current, now, document);
   const AdmissionRequest request{.operation = AdmissionRequest::Operation::Update,
                                  .kind = group_kind(current),

@@ -23,7 +23,7 @@ Result<std::string> file_of(const Values& values, std::string_view flag) {
   }
   auto text = read_text(path);
   if (!text) {
-    return fail(text.error().code, fmt::format("{} {}", flag, text.error().message));
+    return fail(text.error().code, fmt::format("{} {}: {}", flag, path, text.error().message));
   }
   return text;
 }
