@@ -375,8 +375,8 @@ void PodWorker::devices_did_not_come() {
   kick();
 }
 
-/// What is so now is about to be otherwise: devices are being chosen, or the runtime is at work on a
-/// pod that is known to be starting.
+/// What is so now is about to be otherwise: devices are being chosen, or the runtime is at work on
+/// a pod that is known to be starting.
 bool PodWorker::in_passing() const {
   return !ending() && (admitted_ ? told_ && containers_->busy() : device_message_.empty());
 }
@@ -393,6 +393,10 @@ void PodWorker::write_status() {
   if (object_gone_) {
     return;
   }
+  writer_->put_status([this](const api::json::value* stored) { return status(stored); });
+}
+
+api::json::object PodWorker::status(const api::json::value* stored) const {
   StatusFacts facts{.start_time = start_time_,
                     .host_ip = place_.host_ip,
                     .waiting = holds_.waiting(),
@@ -403,7 +407,7 @@ void PodWorker::write_status() {
     facts.verdict = verdict_->why;
     facts.waiting.clear();
   }
-  writer_->put_status(make_pod_status(view(), facts, api::find(object().json(), "status")));
+  return make_pod_status(view(), facts, stored);
 }
 
 } // namespace berth::node

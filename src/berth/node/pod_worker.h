@@ -109,6 +109,7 @@ class PodWorker : public std::enable_shared_from_this<PodWorker> {
   bool in_passing() const;
   void write_status_soon();
   void write_status();
+  api::json::object status(const api::json::value* stored) const;
   void set_deadline();
   void event(client::EventType type, std::string_view reason, const std::string& message);
 

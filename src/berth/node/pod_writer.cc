@@ -49,7 +49,8 @@ struct PodWriter::State : std::enable_shared_from_this<State> {
   client::Client* client;
   api::Object pod;
   PodWriterEvents events;
-  std::shared_ptr<const json::object> wanted; ///< null: whatever it is
+  MakeStatus make;                            ///< null: whatever it is
+  std::shared_ptr<const json::object> wanted; ///< what `make` says of `pod`; null: to be asked
   bool removal_wanted = false;
   bool removal_done = false;
   bool busy = false;
@@ -67,9 +68,12 @@ struct PodWriter::State : std::enable_shared_from_this<State> {
   State(Loop& on, client::Client& to, api::Object about, PodWriterEvents with)
       : loop(&on), client(&to), pod(std::move(about)), events(std::move(with)), retry(on) {}
 
-  bool status_clean() const {
-    if (!wanted) {
+  bool status_clean() {
+    if (!make) {
       return true;
+    }
+    if (!wanted) {
+      wanted = std::make_shared<const json::object>(make(api::find(pod.json(), "status")));
     }
     const json::object& stored = status_of(pod);
     return api::same(stored, *wanted) ||
@@ -83,6 +87,7 @@ struct PodWriter::State : std::enable_shared_from_this<State> {
   void on_error(const Error& error);
   void lost();
   bool take(api::Object newer);
+  void show(api::Object newer);
 };
 
 void PodWriter::State::step() {
@@ -190,9 +195,16 @@ bool PodWriter::State::take(api::Object newer) {
     return false;
   }
   if (newer.meta().resource_version >= pod.meta().resource_version) {
-    pod = std::move(newer);
+    show(std::move(newer));
   }
   return true;
+}
+
+void PodWriter::State::show(api::Object newer) {
+  if (!api::same(status_of(newer), status_of(pod))) {
+    wanted = nullptr;
+  }
+  pod = std::move(newer);
 }
 
 PodWriter::PodWriter(Loop& loop, client::Client& client, api::Object pod, PodWriterEvents events)
@@ -200,6 +212,7 @@ PodWriter::PodWriter(Loop& loop, client::Client& client, api::Object pod, PodWri
 
 PodWriter::~PodWriter() {
   state_->retry.cancel();
+  state_->make = nullptr;
 }
 
 const api::Object& PodWriter::pod() const {
@@ -209,13 +222,14 @@ const api::Object& PodWriter::pod() const {
 void PodWriter::observe(api::Object pod) {
   if (pod.meta().uid == state_->pod.meta().uid &&
       pod.meta().resource_version > state_->pod.meta().resource_version) {
-    state_->pod = std::move(pod);
+    state_->show(std::move(pod));
   }
   state_->step();
 }
 
-void PodWriter::put_status(json::object status) {
-  state_->wanted = std::make_shared<const json::object>(std::move(status));
+void PodWriter::put_status(MakeStatus make) {
+  state_->make = std::move(make);
+  state_->wanted = nullptr;
   state_->step();
 }
 

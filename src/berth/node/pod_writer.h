@@ -20,6 +20,10 @@ struct PodWriterEvents {
   std::function<void()> on_gone;
 };
 
+/// A pod's whole status, given the one that is stored, if any: what others have written of it is
+/// theirs to keep.
+using MakeStatus = std::function<api::json::object(const api::json::value* stored)>;
+
 /// Destroying it abandons what is not yet written.
 class PodWriter {
  public:
@@ -31,8 +35,8 @@ class PodWriter {
   const api::Object& pod() const;
   /// A version seen elsewhere; older ones are ignored.
   void observe(api::Object pod);
-  /// Makes this the pod's whole status.
-  void put_status(api::json::object status);
+  /// Makes this the pod's status: asked at once, and again for each version that others wrote.
+  void put_status(MakeStatus make);
   /// Deletes the object for good (grace 0) once the status is written.
   void remove();
   /// Nothing is being written and nothing is left to write.

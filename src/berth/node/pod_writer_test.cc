@@ -29,6 +29,10 @@ class Writing : public ::testing::Test {
   static json::object status(std::string_view phase) {
     return {{"phase", std::string(phase)}, {"hostIP", "10.0.0.1"}};
   }
+  /// Whatever others wrote.
+  static MakeStatus always(json::object status) {
+    return [status = std::move(status)](const json::value*) { return status; };
+  }
   std::string phase() const { return stored_phase(plane_.find(client::kPods, kKey)); }
   static std::string stored_phase(const api::Object& pod) {
     return pod ? std::string(api::string_at(pod.json(), "status.phase")) : "gone";
@@ -50,7 +54,7 @@ class Writing : public ::testing::Test {
 };
 
 TEST_F(Writing, ReplacesTheStatusAndTellsTheNewVersion) {
-  writer_->put_status(status("Running"));
+  writer_->put_status(always(status("Running")));
   EXPECT_FALSE(writer_->clean());
   run(Duration::seconds(1));
   EXPECT_TRUE(writer_->clean());
@@ -59,7 +63,7 @@ TEST_F(Writing, ReplacesTheStatusAndTellsTheNewVersion) {
   EXPECT_EQ(stored_phase(seen_.back()), "Running");
 
   json::object smaller{{"phase", "Running"}};
-  writer_->put_status(smaller);
+  writer_->put_status(always(smaller));
   run(Duration::seconds(1));
   smaller["qosClass"] = "BestEffort"; // told at its creation
   EXPECT_EQ(*api::find(plane_.find(client::kPods, kKey).json(), "status"), json::value(smaller));
@@ -67,17 +71,17 @@ TEST_F(Writing, ReplacesTheStatusAndTellsTheNewVersion) {
 
 TEST_F(Writing, TheLatestWishWins) {
   for (const char* phase : {"Pending", "Running", "Failed", "Succeeded"}) {
-    writer_->put_status(status(phase));
+    writer_->put_status(always(status(phase)));
   }
   run(Duration::seconds(1));
   EXPECT_EQ(phase(), "Succeeded");
 }
 
 TEST_F(Writing, AnEqualStatusIsNotWritten) {
-  writer_->put_status(status("Running"));
+  writer_->put_status(always(status("Running")));
   run(Duration::seconds(1));
   const auto version = plane_.find(client::kPods, kKey).meta().resource_version;
-  writer_->put_status(status("Running"));
+  writer_->put_status(always(status("Running")));
   run(Duration::seconds(1));
   EXPECT_EQ(plane_.find(client::kPods, kKey).meta().resource_version, version);
 }
@@ -87,10 +91,10 @@ TEST_F(Writing, AnEqualStatusIsNotWritten) {
 class Trouble : public Writing, public ::testing::WithParamInterface<client::Faults> {};
 
 TEST_P(Trouble, AWriteThatFailedIsMadeAgain) {
-  writer_->put_status(status("Running"));
+  writer_->put_status(always(status("Running")));
   run(Duration::seconds(1));
   line_.set_faults(GetParam());
-  writer_->put_status(status("Succeeded"));
+  writer_->put_status(always(status("Succeeded")));
   run(Duration::millis(100));
   line_.set_faults({});
   run(Duration::minutes(2));
@@ -108,14 +112,33 @@ INSTANTIATE_TEST_SUITE_P(Lines, Trouble,
 TEST_F(Writing, AConflictIsSolvedWithWhatOthersWrote) {
   plane_.patch(client::kPods, kKey,
                json::object{{"metadata", {{"annotations", {{"by", "someone"}}}}}});
-  writer_->put_status(status("Running"));
+  writer_->put_status(always(status("Running")));
   run(Duration::seconds(1));
   EXPECT_EQ(phase(), "Running");
   EXPECT_EQ(writer_->pod().meta().annotations.at("by"), "someone");
 }
 
+TEST_F(Writing, WhatOthersWroteIntoTheStatusMeanwhileIsTheirs) {
+  writer_->put_status([](const json::value* stored) {
+    json::object next = status("Running");
+    if (const json::value* reason = stored ? api::find(*stored, "reason") : nullptr) {
+      next["reason"] = *reason;
+    }
+    return next;
+  });
+  plane_.patch_status(client::kPods, kKey, json::object{{"reason", "Evicted"}});
+  run(Duration::seconds(1));
+  const api::Object pod = plane_.find(client::kPods, kKey);
+  EXPECT_EQ(stored_phase(pod), "Running");
+  EXPECT_EQ(api::string_at(pod.json(), "status.reason"), "Evicted");
+  writer_->observe(plane_.patch_status(client::kPods, kKey, json::object{{"reason", "Lost"}}));
+  run(Duration::seconds(1));
+  EXPECT_EQ(api::string_at(plane_.find(client::kPods, kKey).json(), "status.reason"), "Lost");
+  EXPECT_TRUE(writer_->clean());
+}
+
 TEST_F(Writing, AStatusThatOthersChangedIsPutRight) {
-  writer_->put_status(status("Running"));
+  writer_->put_status(always(status("Running")));
   run(Duration::seconds(1));
   writer_->observe(plane_.patch_status(client::kPods, kKey, json::object{{"phase", "Failed"}}));
   run(Duration::seconds(1));
@@ -123,7 +146,7 @@ TEST_F(Writing, AStatusThatOthersChangedIsPutRight) {
 }
 
 TEST_F(Writing, AnOlderVersionIsIgnored) {
-  writer_->put_status(status("Running"));
+  writer_->put_status(always(status("Running")));
   run(Duration::seconds(1));
   writer_->observe(pod_);
   EXPECT_EQ(stored_phase(writer_->pod()), "Running");
@@ -131,7 +154,7 @@ TEST_F(Writing, AnOlderVersionIsIgnored) {
 }
 
 TEST_F(Writing, TheObjectGoesOnceItsStatusIsWritten) {
-  writer_->put_status(status("Succeeded"));
+  writer_->put_status(always(status("Succeeded")));
   writer_->remove();
   run(Duration::seconds(1));
   EXPECT_EQ(phase(), "gone");
@@ -153,7 +176,7 @@ TEST_F(Writing, ARemovalThatFailedIsMadeAgain) {
 
 TEST_F(Writing, APodThatIsGoneIsTold) {
   plane_.remove(client::kPods, kKey, {.grace_period_seconds = 0});
-  writer_->put_status(status("Running"));
+  writer_->put_status(always(status("Running")));
   run(Duration::seconds(1));
   EXPECT_EQ(gone_, 1);
   EXPECT_TRUE(writer_->clean());
@@ -162,7 +185,7 @@ TEST_F(Writing, APodThatIsGoneIsTold) {
 TEST_F(Writing, AnotherPodOfTheSameNameIsNotTouched) {
   plane_.remove(client::kPods, kKey, {.grace_period_seconds = 0});
   const api::Object other = plane_.create(test::pod("p").on_node("n1"));
-  writer_->put_status(status("Succeeded"));
+  writer_->put_status(always(status("Succeeded")));
   writer_->remove();
   run(Duration::minutes(1));
   EXPECT_EQ(gone_, 1);
@@ -173,7 +196,7 @@ TEST_F(Writing, AnotherPodOfTheSameNameIsNotTouched) {
 
 TEST_F(Writing, ADestroyedWriterWritesNoMore) {
   line_.set_faults({.lost_permille = 1000});
-  writer_->put_status(status("Running"));
+  writer_->put_status(always(status("Running")));
   run(Duration::millis(100));
   line_.set_faults({});
   writer_.reset();
