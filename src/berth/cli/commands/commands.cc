@@ -25,6 +25,8 @@ const std::vector<Command>& commands() {
                                                  hardware_show_command_table(),
                                                  hardware_import_command_table(),
                                                  labels_command_table(),
+                                                 mig_plan_command_table(),
+                                                 mig_show_command_table(),
                                                  completion_command_table(),
                                                  version_command_table(),
                                                  help_command_table()};
