@@ -8,6 +8,8 @@
 
 namespace berth::sched {
 
+ClusterState::ClusterState() : ClusterState(hardware::Catalogue::builtin()) {}
+
 ClusterState::ClusterState(hardware::Catalogue catalogue)
     : catalogue_(std::move(catalogue)), resources_(make_resource_names()) {}
 

@@ -41,7 +41,10 @@ struct NodeChange {
 /// Copyable; every operation is O(size of the pod or node), never O(cluster), except as said.
 class ClusterState {
  public:
-  explicit ClusterState(hardware::Catalogue catalogue = hardware::Catalogue::builtin());
+  /// Over the builtin catalogue.
+  ClusterState();
+  /// `catalogue` says which platforms nodes have.
+  explicit ClusterState(hardware::Catalogue catalogue);
 
   // ---- pods and resources as values -------------------------------------------------------------
   /// Computes what the scheduler needs of a pod once. Interns resource names, and the shape of a
