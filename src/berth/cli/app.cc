@@ -25,21 +25,6 @@ struct Found {
   std::size_t words = 0; ///< how many the name took
 };
 
-// Two-word names first: "hardware show" before "hardware".
-Found find_command(std::span<const std::string> words) {
-  for (const std::size_t n : {std::size_t{2}, std::size_t{1}}) {
-    if (words.size() < n) {
-      continue;
-    }
-    const std::string name = n == 2 ? fmt::format("{} {}", words[0], words[1]) : words[0];
-    const auto it = std::ranges::find(commands(), name, &Command::name);
-    if (it != commands().end()) {
-      return {&*it, n};
-    }
-  }
-  return {};
-}
-
 // Sub-commands of a first word, e.g. "list" and "show" of "hardware".
 std::vector<std::string_view> subcommands_of(std::string_view first) {
   std::vector<std::string_view> out;
@@ -50,6 +35,25 @@ std::vector<std::string_view> subcommands_of(std::string_view first) {
     }
   }
   return out;
+}
+
+// Two-word names first: "hardware show" before "hardware".
+Found find_command(std::span<const std::string> words) {
+  for (const std::size_t n : {std::size_t{2}, std::size_t{1}}) {
+    if (words.size() < n) {
+      continue;
+    }
+    if (n == 1 && words.size() > 1 && !words[1].starts_with("-") &&
+        !subcommands_of(words[0]).empty()) {
+      continue; // "hardware shwo" is a wrong sub-command, not an argument of "hardware"
+    }
+    const std::string name = n == 2 ? fmt::format("{} {}", words[0], words[1]) : words[0];
+    const auto it = std::ranges::find(commands(), name, &Command::name);
+    if (it != commands().end()) {
+      return {&*it, n};
+    }
+  }
+  return {};
 }
 
 int unknown_command(std::span<const std::string> words, Terminal& terminal) {

@@ -79,8 +79,8 @@ INSTANTIATE_TEST_SUITE_P(
              {"frobnicate"},
              "error: unknown command \"frobnicate\"; try berth help"},
         Case{"group_alone",
-             {"hardware"},
-             "error: hardware needs a sub-command: list, show; try berth help"},
+             {"top"},
+             "error: top needs a sub-command: nodes, pods, gpus; try berth help"},
         Case{"unknown_sub_command",
              {"hardware", "lisst"},
              "error: unknown command \"hardware lisst\", did you mean \"hardware list\"?; try "
@@ -150,10 +150,10 @@ TEST(Help, EveryCommandReadsLikeAManualPage) {
 }
 
 TEST(Help, AGroupShowsItsCommands) {
-  const Outcome o = run({"help", "hardware"});
-  EXPECT_THAT(o.out, HasSubstr("berth hardware list - "));
-  EXPECT_THAT(o.out, HasSubstr("berth hardware show - "));
-  EXPECT_EQ(run({"hardware", "--help"}).out, o.out);
+  const Outcome o = run({"help", "top"});
+  EXPECT_THAT(o.out, HasSubstr("berth top nodes - "));
+  EXPECT_THAT(o.out, HasSubstr("berth top pods - "));
+  EXPECT_EQ(run({"top", "--help"}).out, o.out);
 }
 
 TEST(Help, OfRun) {

@@ -33,12 +33,14 @@ bool is_node(const api::Object& object) {
   return object.gvk().group.empty() && object.gvk().kind == "Node";
 }
 
-scheduler::SchedulerOptions scheduler_options(const ClusterOptions& options) {
+scheduler::SchedulerOptions scheduler_options(const ClusterOptions& options,
+                                              const hardware::Catalogue& catalogue) {
   scheduler::SchedulerOptions out =
       options.scheduler != nullptr
           ? *options.scheduler
           : scheduler::SchedulerOptions{
                 .profiles = {scheduler::berth_profile(to_string(options.gpu_policy))}, .queue = {}};
+  out.catalogue = catalogue;
   for (const std::string& text : options.explain) {
     auto wanted = explain::Wanted::parse(text);
     BERTH_ASSERT(wanted.has_value(), to_string(wanted.error()));
@@ -56,7 +58,7 @@ struct Cluster::State {
         registry(*store, rng.fork(1), options.registry), admin(registry, on_loop),
         direct(registry, on_loop), control_line(direct, on_loop, rng.fork(5), options.line_faults),
         scheduler_line(direct, on_loop, rng.fork(6), options.line_faults),
-        fleet(on_loop, registry, rng.fork(2), options) {
+        fleet(on_loop, registry, rng.fork(2), options, spec.catalogue) {
     if (const auto made = store::bootstrap(registry, loop.now()); !made) {
       log(LogLevel::Error, "cluster", to_string(made.error())); // a store that does not answer
     }
@@ -64,8 +66,8 @@ struct Cluster::State {
     control.root_ca = options.root_ca;
     controllers =
         std::make_unique<controllers::Controllers>(control_line, loop, rng.fork(3), control);
-    auto started =
-        scheduler::Scheduler::start(scheduler_line, loop, rng.fork(4), scheduler_options(options));
+    auto started = scheduler::Scheduler::start(scheduler_line, loop, rng.fork(4),
+                                               scheduler_options(options, spec.catalogue));
     BERTH_ASSERT(started.has_value(), to_string(started.error()));
     scheduler = *std::move(started);
     for (const NodeGroup& group : spec.groups) {

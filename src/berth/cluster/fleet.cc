@@ -17,15 +17,16 @@ bool has_an_end_in_sight(const node::SimulatedMachine& machine) {
 
 } // namespace
 
-Fleet::Fleet(Loop& loop, store::Registry& registry, Rng rng, const ClusterOptions& options)
-    : loop_(loop), registry_(registry), rng_(std::move(rng)),
+Fleet::Fleet(Loop& loop, store::Registry& registry, Rng rng, const ClusterOptions& options,
+             hardware::Catalogue catalogue)
+    : loop_(loop), registry_(registry), rng_(std::move(rng)), catalogue_(std::move(catalogue)),
       default_run_for_(options.default_run_for), gpu_policy_(options.gpu_policy),
       line_faults_(options.line_faults) {}
 
 Fleet::~Fleet() = default;
 
 void Fleet::add(const NodeGroup& group, const NodeLabels& node_labels) {
-  const hardware::Platform* platform = hardware::Catalogue::builtin().find(group.platform);
+  const hardware::Platform* platform = catalogue_.find(group.platform);
   const std::string& prefix = group.prefix.empty() ? group.platform : group.prefix;
   for (int i = 1; i <= group.count; ++i) {
     const std::string name = fmt::format("{}-{}", prefix, i);
@@ -42,8 +43,7 @@ void Fleet::add(const NodeGroup& group, const NodeLabels& node_labels) {
 
 void Fleet::add(const api::Object& object) {
   const auto node = model::node_view(object);
-  const hardware::Platform* platform =
-      node ? hardware::Catalogue::builtin().of_node(**node) : nullptr;
+  const hardware::Platform* platform = node ? catalogue_.of_node(**node) : nullptr;
   add(node::MachineOptions{
       .name = object.meta().name, .platform = platform, .node_document = object.json()});
 }

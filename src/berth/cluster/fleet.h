@@ -22,7 +22,8 @@ namespace berth::cluster {
 /// machine can be cut off. Machines are held and visited in the order of their making.
 class Fleet {
  public:
-  Fleet(Loop& loop, store::Registry& registry, Rng rng, const ClusterOptions& options);
+  Fleet(Loop& loop, store::Registry& registry, Rng rng, const ClusterOptions& options,
+        hardware::Catalogue catalogue);
   ~Fleet();
   Fleet(const Fleet&) = delete;
   Fleet& operator=(const Fleet&) = delete;
@@ -64,6 +65,7 @@ class Fleet {
   Loop& loop_;
   store::Registry& registry_;
   Rng rng_;
+  hardware::Catalogue catalogue_;
   Duration default_run_for_;
   hardware::ChoicePolicy gpu_policy_;
   client::Faults line_faults_;

@@ -37,13 +37,13 @@ std::optional<int> to_int(std::string_view text) {
                                                                : std::nullopt;
 }
 
-Result<void> check_platform(std::string_view name) {
-  if (hardware::Catalogue::builtin().find(name) != nullptr) {
+Result<void> check_platform(std::string_view name, const hardware::Catalogue& catalogue) {
+  if (catalogue.find(name) != nullptr) {
     return {};
   }
   return fail(Code::NotFound,
               fmt::format("unknown platform \"{}\": the catalogue has {}; try berth hardware list",
-                          name, fmt::join(hardware::Catalogue::builtin().names(), ", ")));
+                          name, fmt::join(catalogue.names(), ", ")));
 }
 
 struct FaultForm {
@@ -85,7 +85,7 @@ Result<void> parse_gpu_arguments(std::span<const std::string_view> arguments, Fa
 }
 
 /// Reads one entry of a Cluster document's spec.nodes.
-Result<NodeGroup> read_group(const json::value& entry) {
+Result<NodeGroup> read_group(const json::value& entry, const hardware::Catalogue& catalogue) {
   NodeGroup group{.platform = std::string(api::string_at(entry, "platform")),
                   .count = 1,
                   .prefix = std::string(api::string_at(entry, "name")),
@@ -94,7 +94,7 @@ Result<NodeGroup> read_group(const json::value& entry) {
   if (group.platform.empty()) {
     return fail(Code::Invalid, "platform is required");
   }
-  BERTH_CHECK(check_platform(group.platform));
+  BERTH_CHECK(check_platform(group.platform, catalogue));
   if (const json::value* count = api::find(entry, "count")) {
     if (!count->is_int64() || count->as_int64() < 0 || count->as_int64() > kMaxNodes) {
       return fail(Code::Invalid, fmt::format("count must be a number from 0 to {}: got {}",
@@ -157,7 +157,7 @@ Result<void> read_cluster_document(const api::Manifest& manifest, ClusterSpec& s
   }
   if (const json::value* nodes = api::find_path(document, "spec.nodes")) {
     for (std::size_t i = 0; i < nodes->as_array().size(); ++i) {
-      auto group = read_group(nodes->as_array()[i]);
+      auto group = read_group(nodes->as_array()[i], spec.catalogue);
       if (!group) {
         return tl::unexpected(
             at_manifest(std::move(group).error(), manifest, fmt::format("spec.nodes[{}]", i)));
@@ -190,7 +190,7 @@ int ClusterSpec::node_count() const {
   return count;
 }
 
-Result<NodeGroup> parse_node_group(std::string_view text) {
+Result<NodeGroup> parse_node_group(std::string_view text, const hardware::Catalogue& catalogue) {
   NodeGroup group;
   std::string_view count_text;
   const std::size_t colon = text.rfind(':');
@@ -205,7 +205,7 @@ Result<NodeGroup> parse_node_group(std::string_view text) {
     group.platform = text;
     count_text = "1";
   }
-  BERTH_CHECK(check_platform(group.platform));
+  BERTH_CHECK(check_platform(group.platform, catalogue));
   const auto count = to_int(count_text);
   if (!count || *count < 1 || *count > kMaxNodes) {
     return fail(Code::Invalid,
@@ -269,8 +269,9 @@ std::string to_string(const Fault& fault) {
   return text;
 }
 
-Result<ClusterSpec> read_cluster_spec(const std::vector<api::Manifest>& manifests) {
-  ClusterSpec spec;
+Result<ClusterSpec> read_cluster_spec(const std::vector<api::Manifest>& manifests,
+                                      const hardware::Catalogue& catalogue) {
+  ClusterSpec spec{.catalogue = catalogue};
   for (const api::Manifest& manifest : manifests) {
     const auto& gvk = manifest.object.gvk();
     if (gvk.group == "berth.dev" && gvk.kind == "Cluster") {
@@ -303,7 +304,7 @@ Result<void> validate(const ClusterSpec& spec) {
                 fmt::format("two nodes have the name \"{}\"; give one group another name", name));
   };
   for (const NodeGroup& group : spec.groups) {
-    const hardware::Platform* platform = hardware::Catalogue::builtin().find(group.platform);
+    const hardware::Platform* platform = spec.catalogue.find(group.platform);
     for (int i = 1; i <= group.count; ++i) {
       BERTH_CHECK(add(fmt::format("{}-{}", group.prefix.empty() ? group.platform : group.prefix, i),
                       platform));
@@ -311,7 +312,7 @@ Result<void> validate(const ClusterSpec& spec) {
   }
   for (const api::Manifest& node : spec.nodes) {
     BERTH_TRY(const auto view, model::node_view(node.object));
-    BERTH_CHECK(add(view->meta.name, hardware::Catalogue::builtin().of_node(*view)));
+    BERTH_CHECK(add(view->meta.name, spec.catalogue.of_node(*view)));
   }
   for (const Fault& fault : spec.faults) {
     const auto node = gpus.find(fault.node);

@@ -45,6 +45,8 @@ struct Fault {
 };
 
 struct ClusterSpec {
+  /// Where platforms are looked up, by the name in a group and by the labels of a node.
+  hardware::Catalogue catalogue = hardware::Catalogue::builtin();
   std::vector<NodeGroup> groups;
   /// Nodes given as Kubernetes objects (a dump, a manifest): hardware from the catalogue when
   /// recognised, otherwise GPUs without known topology, counted from capacity.
@@ -57,7 +59,9 @@ struct ClusterSpec {
 };
 
 /// "dgx-h100:4" or "dgx-h100" (one), or users' "4xdgx-h100". Errors list the catalogue's names.
-Result<NodeGroup> parse_node_group(std::string_view text);
+Result<NodeGroup>
+parse_node_group(std::string_view text,
+                 const hardware::Catalogue& catalogue = hardware::Catalogue::builtin());
 
 /// "5m:xid:dgx-h100-1:3:79", "5m:repair:NODE:GPU", "1h:node-down:NODE", "2h:node-up:NODE",
 /// "10s:agent-crash:NODE", "10s:plugin-crash:NODE[:PAUSE]", "1m:cut:NODE:PAUSE".
@@ -68,7 +72,9 @@ std::string to_string(const Fault& fault);
 /// A --cluster file: `apiVersion: berth.dev/v1alpha1, kind: Cluster` documents (spec.nodes[]:
 /// platform, count, name, labels, taints; spec.faults[]: texts as for parse_fault) and Kubernetes
 /// Node objects, in any mix.
-Result<ClusterSpec> read_cluster_spec(const std::vector<api::Manifest>& manifests);
+Result<ClusterSpec>
+read_cluster_spec(const std::vector<api::Manifest>& manifests,
+                  const hardware::Catalogue& catalogue = hardware::Catalogue::builtin());
 
 /// Faults and objects must name nodes that exist, names must be unique. Error Invalid.
 Result<void> validate(const ClusterSpec& spec);

@@ -8,7 +8,10 @@
 
 namespace berth::sched {
 
-ClusterState::ClusterState() : resources_(make_resource_names()) {}
+ClusterState::ClusterState() : ClusterState(hardware::Catalogue::builtin()) {}
+
+ClusterState::ClusterState(hardware::Catalogue catalogue)
+    : catalogue_(std::move(catalogue)), resources_(make_resource_names()) {}
 
 namespace {
 
@@ -225,7 +228,7 @@ void ClusterState::apply_node(NodeInfo& info, std::shared_ptr<const model::Node>
     for (const auto& taint : info.node->taints) {
       ++(taint.effect == "PreferNoSchedule" ? info.soft_taints : info.hard_taints);
     }
-    info.platform = hardware::Catalogue::builtin().of_node(*info.node);
+    info.platform = catalogue_.of_node(*info.node);
     if (info.platform != nullptr) {
       info.gpus.all = lowest_gpus(info.platform->gpus.size());
     }

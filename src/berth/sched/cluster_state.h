@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "berth/base/text_map.h"
+#include "berth/hardware/platform.h"
 #include "berth/sched/affinity_terms.h"
 #include "berth/sched/disruption_budget.h"
 #include "berth/sched/node_info.h"
@@ -40,7 +41,10 @@ struct NodeChange {
 /// Copyable; every operation is O(size of the pod or node), never O(cluster), except as said.
 class ClusterState {
  public:
+  /// Over the builtin catalogue.
   ClusterState();
+  /// `catalogue` says which platforms nodes have.
+  explicit ClusterState(hardware::Catalogue catalogue);
 
   // ---- pods and resources as values -------------------------------------------------------------
   /// Computes what the scheduler needs of a pod once. Interns resource names, and the shape of a
@@ -220,6 +224,7 @@ class ClusterState {
   void measure_load(NodeId node);
   void undo(const Undo::Change& change);
 
+  hardware::Catalogue catalogue_;
   ResourceNames resources_;
   ShapeTable shapes_;
   AffinityTerms terms_;

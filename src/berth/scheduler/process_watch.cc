@@ -28,9 +28,10 @@ Scheduler::Process::Process(client::Client& client, Loop& loop, Rng rng, Schedul
                             std::vector<sched::Framework> frameworks,
                             std::shared_ptr<gang::Groups> groups)
     : client_(client), loop_(loop), rng_(std::move(rng)), groups_(std::move(groups)),
-      desks_(desks(*this, std::move(frameworks))), queue_(queue_policy(), options.queue),
-      timer_(loop), extenders_(std::move(options.extenders)), poster_(std::move(options.poster)),
-      book_(std::move(options.explain)), metrics_(this->frameworks()) {}
+      state_(std::move(options.catalogue)), desks_(desks(*this, std::move(frameworks))),
+      queue_(queue_policy(), options.queue), timer_(loop), extenders_(std::move(options.extenders)),
+      poster_(std::move(options.poster)), book_(std::move(options.explain)),
+      metrics_(this->frameworks()) {}
 
 std::vector<std::unique_ptr<Scheduler::Process::Desk>>
 Scheduler::Process::desks(Process& process, std::vector<sched::Framework> frameworks) {

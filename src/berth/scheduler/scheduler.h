@@ -12,6 +12,7 @@
 #include "berth/base/rng.h"
 #include "berth/client/client.h"
 #include "berth/explain/book.h"
+#include "berth/hardware/platform.h"
 #include "berth/sched/framework.h"
 #include "berth/sched/queue.h"
 #include "berth/scheduler/extender_calls.h"
@@ -29,6 +30,8 @@ struct SchedulerOptions {
   /// Asked in this order; with any of them `poster` must be set.
   std::vector<sched::Extender> extenders = {};
   HttpPoster poster = {};
+  /// Where the platforms of nodes are looked up.
+  hardware::Catalogue catalogue = hardware::Catalogue::builtin();
 };
 
 /// Kubernetes' default plugins, Gang for pod groups, GpuTopology with this policy ("topology",

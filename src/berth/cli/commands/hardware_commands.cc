@@ -1,15 +1,19 @@
 // berth hardware list, berth hardware show PLATFORM: the catalogue as people know it from
-// nvidia-smi.
+// nvidia-smi, and in the formats that other tools read.
 #include <algorithm>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "berth/base/suggest.h"
 #include "berth/cli/commands/commands.h"
+#include "berth/cli/platform_files.h"
 #include "berth/hardware/bandwidth.h"
 #include "berth/hardware/choose.h"
+#include "berth/hardware/formats/nccl_xml.h"
+#include "berth/hardware/formats/picture.h"
+#include "berth/hardware/formats/platform_yaml.h"
+#include "berth/hardware/formats/topo_matrix.h"
 #include "berth/hardware/platform.h"
 #include "berth/report/table.h"
 #include "berth/report/text.h"
@@ -17,53 +21,11 @@
 namespace berth::cli {
 namespace {
 
-using hardware::Link;
 using hardware::Platform;
 using report::Column;
 
 hardware::GpuMask all_gpus(const Platform& platform) {
   return static_cast<hardware::GpuMask>((std::uint64_t{1} << platform.gpus.size()) - 1);
-}
-
-std::string_view link_word(Link link) {
-  switch (link) {
-  case Link::Self:
-    return "X";
-  case Link::NVLink:
-    return "NV";
-  case Link::C2C:
-    return "C2C";
-  case Link::PIX:
-    return "PIX";
-  case Link::PXB:
-    return "PXB";
-  case Link::PHB:
-    return "PHB";
-  case Link::NODE:
-    return "NODE";
-  case Link::SYS:
-    return "SYS";
-  }
-  return "";
-}
-
-std::string gpu_link_text(const Platform& platform, int a, int b) {
-  const Link link = platform.link(a, b);
-  if (link == Link::NVLink) {
-    return fmt::format("NV{}",
-                       platform.nvlinks[static_cast<std::size_t>(a)][static_cast<std::size_t>(b)]);
-  }
-  return std::string(link_word(link));
-}
-
-Link between_nics(const hardware::Nic& a, const hardware::Nic& b) {
-  if (a.pcie_switch >= 0 && a.pcie_switch == b.pcie_switch) {
-    return Link::PIX;
-  }
-  if (a.root_complex == b.root_complex) {
-    return Link::PHB;
-  }
-  return a.numa == b.numa ? Link::NODE : Link::SYS;
 }
 
 report::TableStyle table_style(const Invocation& invocation) {
@@ -118,42 +80,26 @@ int list_platforms(const Invocation& invocation) {
   return kDone;
 }
 
-// The matrix of `nvidia-smi topo -m`: GPUs and NICs against each other, then the NUMA node.
-std::string topology_matrix(const Platform& p, const report::TableStyle& style) {
+// The matrix of `nvidia-smi topo -m`, aligned for people: GPUs and NICs against each other, then
+// the NUMA node.
+std::string matrix_table(const Platform& p, const report::TableStyle& style) {
+  const hardware::TopoMatrix matrix = hardware::topo_matrix(p);
+  const auto label = [&](std::size_t i) {
+    return i < p.gpus.size() ? fmt::format("GPU{}", i) : fmt::format("NIC{}", i - p.gpus.size());
+  };
   std::vector<Column> columns = {{.title = ""}};
-  for (std::size_t i = 0; i < p.gpus.size(); ++i) {
-    columns.push_back({.title = fmt::format("GPU{}", i)});
-  }
-  for (std::size_t i = 0; i < p.nics.size(); ++i) {
-    columns.push_back({.title = fmt::format("NIC{}", i)});
+  for (std::size_t i = 0; i < matrix.devices.size(); ++i) {
+    columns.push_back({.title = label(i)});
   }
   columns.push_back({.title = "NUMA Affinity"});
   report::Table table(std::move(columns));
-  const int gpus = static_cast<int>(p.gpus.size());
-  const int nics = static_cast<int>(p.nics.size());
-  for (int i = 0; i < gpus; ++i) {
-    std::vector<report::Cell> row = {fmt::format("GPU{}", i)};
-    for (int j = 0; j < gpus; ++j) {
-      row.emplace_back(gpu_link_text(p, i, j));
+  for (std::size_t i = 0; i < matrix.devices.size(); ++i) {
+    std::vector<report::Cell> row = {label(i)};
+    for (const hardware::TopoCell& cell : matrix.cells[i]) {
+      row.emplace_back(hardware::to_string(cell));
     }
-    for (int j = 0; j < nics; ++j) {
-      row.emplace_back(std::string(link_word(p.nic_link(i, j))));
-    }
-    row.emplace_back(fmt::format("{}", p.gpus[static_cast<std::size_t>(i)].numa));
-    table.add(std::move(row));
-  }
-  for (int i = 0; i < nics; ++i) {
-    const hardware::Nic& nic = p.nics[static_cast<std::size_t>(i)];
-    std::vector<report::Cell> row = {fmt::format("NIC{}", i)};
-    for (int j = 0; j < gpus; ++j) {
-      row.emplace_back(std::string(link_word(p.nic_link(j, i))));
-    }
-    for (int j = 0; j < nics; ++j) {
-      const Link link =
-          i == j ? Link::Self : between_nics(nic, p.nics[static_cast<std::size_t>(j)]);
-      row.emplace_back(std::string(link_word(link)));
-    }
-    row.emplace_back(fmt::format("{}", nic.numa));
+    const int numa = i < p.gpus.size() ? p.gpus[i].numa : p.nics[i - p.gpus.size()].numa;
+    row.emplace_back(fmt::format("{}", numa));
     table.add(std::move(row));
   }
   return table.render(style);
@@ -208,25 +154,27 @@ PIX  one PCIe switch   PXB  several PCIe switches  PHB   through the CPU's PCIe 
 NODE one NUMA node     SYS  between NUMA nodes
 )";
 
+std::string overview(const Platform& p, report::TableStyle style) {
+  style.width = std::nullopt;
+  return fmt::format("{}\n{}{}{}", facts_of(p), matrix_table(p, style), kLegend, nics_of(p, style));
+}
+
 int show_platform(const Invocation& invocation) {
-  const std::string& name = invocation.values.arguments[0];
-  const auto& catalogue = hardware::Catalogue::builtin();
-  const Platform* platform = catalogue.find(name);
-  if (platform == nullptr) {
-    const std::vector<std::string> names = catalogue.names();
-    const std::vector<std::string_view> views(names.begin(), names.end());
-    const std::string_view near = nearest(name, views);
-    invocation.terminal.error(
-        fmt::format("unknown platform \"{}\"{}", name,
-                    near.empty() ? "" : fmt::format(", did you mean {}?", near)),
-        invocation.terminal.program + " hardware list");
+  const auto platform = find_platform(invocation.values.arguments[0]);
+  if (!platform) {
+    invocation.terminal.error(to_string(platform.error()),
+                              invocation.terminal.program + " hardware list");
     return kFailed;
   }
-  report::TableStyle style = table_style(invocation);
-  style.width = std::nullopt;
-  *invocation.terminal.out.to << facts_of(*platform) << '\n'
-                              << topology_matrix(*platform, style) << kLegend
-                              << nics_of(*platform, style);
+  const std::string format = invocation.values.get("--format", "overview");
+  const Stream& out = invocation.terminal.out;
+  *out.to << (format == "topo"       ? hardware::to_text(hardware::topo_matrix(**platform),
+                                                   out.tty ? hardware::TopoStyle::Underlined
+                                                                 : hardware::TopoStyle::Plain)
+              : format == "nccl-xml" ? hardware::nccl_xml(**platform)
+              : format == "picture"  ? hardware::picture(**platform)
+              : format == "yaml"     ? hardware::platform_yaml(**platform)
+                                     : overview(**platform, table_style(invocation)));
   return kDone;
 }
 
@@ -254,19 +202,34 @@ Command hardware_list_command_table() {
 }
 
 Command hardware_show_command_table() {
-  return {.name = "hardware show",
-          .summary = "show one machine: GPUs, NUMA nodes, NICs and how they are linked",
-          .synopsis = {"PLATFORM"},
-          .description = {"The matrix reads as that of nvidia-smi topo -m."},
-          .arguments = {{.name = "PLATFORM",
-                         .help = "a name of berth hardware list",
-                         .offers = Offers::Platforms}},
-          .examples = {{"a DGX H100", "hardware show dgx-h100"}},
-          .exit_codes = {{kDone, "shown"},
-                         {kFailed, "no such platform"},
-                         {kUsage, "the command line is wrong"}},
-          .see_also = {"berth hardware list"},
-          .run = &show_platform};
+  return {
+      .name = "hardware show",
+      .summary = "show one machine: GPUs, NUMA nodes, NICs and how they are linked",
+      .synopsis = {"PLATFORM [--format overview|topo|nccl-xml|picture|yaml]"},
+      .description =
+          {"The matrix of the overview reads as that of nvidia-smi topo -m; --format topo prints "
+           "it byte for byte as the tool does.",
+           "--format nccl-xml is a topology file that NCCL reads (NCCL_TOPO_FILE); --format yaml "
+           "is a platform file, to be changed and given to --nodes."},
+      .arguments = {{.name = "PLATFORM",
+                     .help = "a name of berth hardware list, or a platform file (*.yaml)",
+                     .offers = Offers::Platforms}},
+      .flags = {{.name = "--format",
+                 .value = "FORMAT",
+                 .help = "what to print",
+                 .group = "OUTPUT",
+                 .fallback = "overview",
+                 .choices = {"overview", "topo", "nccl-xml", "picture", "yaml"},
+                 .offers = Offers::Choices}},
+      .examples = {{"a DGX H100", "hardware show dgx-h100"},
+                   {"its PCIe tree drawn", "hardware show dgx-h100 --format picture"},
+                   {"a topology file for NCCL",
+                    "hardware show dgx-a100 --format nccl-xml > topo.xml"}},
+      .exit_codes = {{kDone, "shown"},
+                     {kFailed, "no such platform"},
+                     {kUsage, "the command line is wrong"}},
+      .see_also = {"berth hardware list", "berth hardware import"},
+      .run = &show_platform};
 }
 
 } // namespace berth::cli

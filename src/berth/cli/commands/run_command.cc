@@ -276,7 +276,8 @@ std::vector<Flag> run_flags() {
        .fallback = "default"},
       {.name = "--nodes",
        .value = "PLATFORM:COUNT",
-       .help = "add nodes of a platform of berth hardware list, named PLATFORM-1 and so on; "
+       .help = "add nodes of a platform of berth hardware list, or of a platform file "
+               "(mine.yaml:COUNT, berth hardware import), named PLATFORM-1 and so on; "
                "without --nodes, --cluster "
                "and Node objects the cluster is dgx-h100:2",
        .group = "CLUSTER",

@@ -10,6 +10,7 @@
 #include "berth/base/log_format.h"
 #include "berth/cli/commands/commands.h"
 #include "berth/cli/listen_address.h"
+#include "berth/cli/platform_files.h"
 #include "berth/cli/run/interrupt.h"
 #include "berth/cli/run/manifest_files.h"
 #include "berth/cli/up/detach.h"
@@ -58,7 +59,7 @@ std::vector<std::string> kept_nodes(const Home& home) {
 }
 
 /// Those of the command line, which are then kept; else those that were kept.
-Result<std::vector<cluster::NodeGroup>> node_groups(const Home& home, const Values& values) {
+Result<void> read_node_groups(const Home& home, const Values& values, cluster::ClusterSpec& spec) {
   std::vector<std::string> texts = values.all("--nodes");
   if (texts.empty()) {
     texts = kept_nodes(home);
@@ -66,16 +67,15 @@ Result<std::vector<cluster::NodeGroup>> node_groups(const Home& home, const Valu
     BERTH_CHECK(make_folders(home));
     std::string lines;
     for (const std::string& text : texts) {
-      lines += text + "\n";
+      lines += with_absolute_path(text) + "\n";
     }
     BERTH_CHECK(write_private(home.nodes(), lines));
   }
-  std::vector<cluster::NodeGroup> groups;
   for (const std::string& text : texts) {
-    BERTH_TRY(cluster::NodeGroup group, cluster::parse_node_group(text));
-    groups.push_back(std::move(group));
+    BERTH_TRY(cluster::NodeGroup group, read_node_group(text, spec.catalogue));
+    spec.groups.push_back(std::move(group));
   }
-  return groups;
+  return {};
 }
 
 Result<UpOptions> up_options(const Values& values, bool api_alone) {
@@ -93,7 +93,7 @@ Result<UpOptions> up_options(const Values& values, bool api_alone) {
   if (api_alone) {
     return options;
   }
-  BERTH_TRY(options.spec.groups, node_groups(home, values));
+  BERTH_CHECK(read_node_groups(home, values, options.spec));
   BERTH_CHECK(cluster::validate(options.spec));
   options.cluster.default_run_for = Duration::max();
   if (const std::string text = values.get("--default-run-for", "forever"); text != "forever") {
@@ -262,7 +262,8 @@ std::vector<Flag> up_flags() {
   std::vector<Flag> flags = {
       {.name = "--nodes",
        .value = "PLATFORM:COUNT",
-       .help = "simulated nodes of a platform (berth hardware list); without any, those that the "
+       .help = "simulated nodes of a platform (berth hardware list) or of a platform file "
+               "(mine.yaml:COUNT, berth hardware import); without any, those that the "
                "cluster had before",
        .group = "CLUSTER",
        .times = Flag::Times::Many,

@@ -392,14 +392,13 @@ report::ClusterLine cluster_line(const cluster::ClusterSpec& spec, const RunOpti
     line.gpus += gpus;
   };
   for (const cluster::NodeGroup& group : spec.groups) {
-    const hardware::Platform* platform = hardware::Catalogue::builtin().find(group.platform);
+    const hardware::Platform* platform = spec.catalogue.find(group.platform);
     add(group.platform, group.count,
         platform == nullptr ? 0 : group.count * static_cast<int>(platform->gpus.size()));
   }
   for (const api::Manifest& manifest : spec.nodes) {
     const auto node = model::node_view(manifest.object);
-    const hardware::Platform* platform =
-        node ? hardware::Catalogue::builtin().of_node(**node) : nullptr;
+    const hardware::Platform* platform = node ? spec.catalogue.of_node(**node) : nullptr;
     add(platform == nullptr ? "" : platform->name, 1, gpu_capacity(manifest.object));
   }
   return line;

@@ -137,7 +137,7 @@ void read_cluster_files(const RunOptions& options, Load& load) {
   if (!load.errors.empty()) {
     return; // what is missing is in the file that was not read
   }
-  auto spec = cluster::read_cluster_spec(files.manifests);
+  auto spec = cluster::read_cluster_spec(files.manifests, options.catalogue);
   if (!spec) {
     load.errors.push_back(std::move(spec).error());
     return;
@@ -178,7 +178,7 @@ void merge_equal_groups(std::vector<cluster::NodeGroup>& groups) {
 }
 
 void settle_cluster(const RunOptions& options, Load& load) {
-  join(load.spec, {.groups = options.nodes, .nodes = {}, .faults = options.faults});
+  join(load.spec, {.groups = options.nodes, .faults = options.faults});
   merge_equal_groups(load.spec.groups);
   if (load.spec.groups.empty() && load.spec.nodes.empty() && options.cluster_files.empty()) {
     load.spec.groups.push_back(
@@ -195,6 +195,7 @@ void settle_cluster(const RunOptions& options, Load& load) {
 
 Load load_run(const RunOptions& options) {
   Load load;
+  load.spec.catalogue = options.catalogue;
   ManifestFiles files =
       read_manifest_files(options.files, options.depth, api::Duplicates::TakeLast);
   load.errors = std::move(files.errors);

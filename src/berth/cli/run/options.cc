@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "berth/cli/platform_files.h"
 #include "berth/explain/book.h"
 
 namespace berth::cli {
@@ -92,8 +93,13 @@ Result<RunOptions> read_run_options(const Values& values) {
   options.cluster_files = values.all("--cluster");
   options.topology_files = values.all("--topology");
   options.scheduler_config = values.get("--scheduler-config");
-  BERTH_TRY(options.nodes,
-            read_all<cluster::NodeGroup>(values, "--nodes", &cluster::parse_node_group));
+  for (const std::string& text : values.all("--nodes")) {
+    auto group = read_node_group(text, options.catalogue);
+    if (!group) {
+      return tl::unexpected(about("--nodes", text, std::move(group).error()));
+    }
+    options.nodes.push_back(*std::move(group));
+  }
   BERTH_TRY(options.faults, read_all<cluster::Fault>(values, "--at", &cluster::parse_fault));
   BERTH_TRY(options.cluster.seed, read_seed(values));
   options.cluster.gpu_policy = policy_of(values.get("--gpu-policy"));

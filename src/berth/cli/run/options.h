@@ -27,6 +27,7 @@ struct RunOptions {
   std::vector<std::string> topology_files;
   std::string scheduler_config; ///< file of the scheduler's profiles; "" for Berth's own
   std::vector<cluster::NodeGroup> nodes;
+  hardware::Catalogue catalogue = hardware::Catalogue::builtin(); ///< with the files of --nodes
   std::vector<cluster::Fault> faults;
   cluster::ClusterOptions cluster;
   Speed speed = Speed::Virtual;

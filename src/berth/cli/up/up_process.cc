@@ -216,7 +216,7 @@ class UpProcess {
   int gpus() const {
     int sum = 0;
     for (const cluster::NodeGroup& group : options_.spec.groups) {
-      const hardware::Platform* platform = hardware::Catalogue::builtin().find(group.platform);
+      const hardware::Platform* platform = options_.spec.catalogue.find(group.platform);
       sum += platform == nullptr ? 0 : group.count * static_cast<int>(platform->gpus.size());
     }
     return sum;

@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 #include <pugixml.hpp>
 
+#include "berth/hardware/formats/gpu_devices.h"
 #include "berth/hardware/formats/import.h"
 #include "berth/hardware/formats/likeness.h"
 #include "berth/hardware/formats/nccl_xml.h"
@@ -256,8 +257,8 @@ class XmlImporter {
   Result<void> order_gpus() {
     if (gpus_.empty()) {
       return bad(system_, fmt::format("the file names no GPU: {} of its pci elements have neither "
-                                      "class nor gpu; try the file NCCL makes of it on the machine "
-                                      "(NCCL_TOPO_DUMP_FILE)",
+                                      "class nor gpu, which NCCL "
+                                      "fills in; NCCL_TOPO_DUMP_FILE makes a complete file",
                                       unknown_));
     }
     std::set<int> numbers;
@@ -291,12 +292,22 @@ class XmlImporter {
     }
   }
 
+  /// The first GPU of which the file says what it is; the first one if it says so of none.
+  const GpuElement& described() const {
+    const auto found = std::ranges::find_if(
+        gpus_, [](const GpuElement& gpu) { return number_of(gpu.pci, "device", 0) != 0; });
+    return found == gpus_.end() ? gpus_.front() : *found;
+  }
+
   void choose_like() {
-    const GpuElement& first = gpus_.front();
+    const GpuElement& first = described();
     Traits traits{.gpus = gpus_.size(),
                   .pci_device = number_of(first.pci, "device", 0),
                   .compute = number_of(first.gpu, "sm", 0),
                   .c2c = static_cast<bool>(first.gpu.child("c2c"))};
+    if (const GpuDevice* known = gpu_device(traits.pci_device); known != nullptr) {
+      traits.compute = known->compute;
+    }
     for (const pugi::xml_node link : first.gpu.children("nvlink")) {
       traits.nvlinks += std::clamp(number_of(link, "count", 0), 0, kMostLinks);
     }
@@ -310,19 +321,33 @@ class XmlImporter {
       out_.platform.gpus.push_back(gpu.made);
     }
     out_.platform.c2c = traits.c2c;
-    if (out_.platform.gpu_model.pci_device != traits.pci_device && options_.like == nullptr) {
-      out_.notes.push_back(fmt::format(
-          "no platform of the catalogue has PCI device 0x{:04x}: the GPU is taken to be "
-          "{} as in {}; say which with --like PLATFORM",
-          traits.pci_device, like_->gpu_model.product, like_->name));
+    name_gpu(traits.pci_device);
+  }
+
+  /// The GPU's model, if its PCI device says one; else it is the likeness'.
+  void name_gpu(int pci_device) {
+    GpuModel& model = out_.platform.gpu_model;
+    const GpuDevice* known = gpu_device(pci_device);
+    if (model.pci_device != pci_device && known != nullptr) {
+      model.product = known->product;
+      model.memory_mib = known->memory_mib;
+      model.compute_major = known->compute / 10;
+      model.compute_minor = known->compute % 10;
+      model.family = known->family;
+      model.mig_capable = known->mig_capable;
+    } else if (model.pci_device != pci_device && options_.like == nullptr) {
+      out_.notes.push_back(
+          fmt::format("PCI device 0x{:04x} is not known: the GPU is taken to be {} "
+                      "as in {}; say which with --like PLATFORM",
+                      pci_device, model.product, like_->name));
     }
-    out_.notes.push_back(fmt::format(
-        "GPU memory, host memory and disks are not said: assumed as in {}", like_->name));
+    out_.notes.push_back(
+        fmt::format("host memory and disks are not said: assumed as in {}", like_->name));
   }
 
   void fill_models() {
     auto& model = out_.platform.gpu_model;
-    const GpuElement& first = gpus_.front();
+    const GpuElement& first = described();
     if (const int device = number_of(first.pci, "device", 0); device > 0 && device <= 0xffff) {
       model.pci_device = device;
     }

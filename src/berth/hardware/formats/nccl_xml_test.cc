@@ -17,6 +17,7 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 const Platform& builtin(std::string_view name) {
   return *Catalogue::builtin().find(name);
@@ -93,6 +94,18 @@ TEST(NcclXml, LooksAsNcclWritesIt) {
               HasSubstr(R"(<nvlink target="fffffff:ffff:ff" count="18" tclass="0x068000" />)"));
 }
 
+const std::string kPair = R"(<system version="1">
+  <cpu numaid="-1" affinity="ffff" arch="x86_64" vendor="AuthenticAMD" familyid="25" modelid="17">
+    <pci busid="0000:01:00.0" class="0x030200" device="0x2204" link_speed="16.0 GT/s PCIe" link_width="8">
+      <gpu dev="1" sm="86"><nvlink target="0000:02:00.0" count="4" tclass="0x030000"/></gpu>
+    </pci>
+    <pci busid="0000:02:00.0" class="0x030000">
+      <gpu dev="0" sm="86"><nvlink target="0000:01:00.0" count="3" tclass="0x030000"/></gpu>
+    </pci>
+  </cpu>
+</system>
+)";
+
 TEST(ImportNcclXml, ReadsACloudsFile) {
   const std::string text = shared_file("topology/nccl-p4d-24xl-topo.xml");
   if (text.empty()) {
@@ -118,6 +131,20 @@ TEST(ImportNcclXml, ReadsACloudsFile) {
   EXPECT_TRUE(again) << to_string(again.error());
 }
 
+TEST(ImportNcclXml, AGpuThatNoPlatformHasIsNamedByItsPciDevice) {
+  std::string text = kPair;
+  for (auto at = text.find("0x2204"); at != std::string::npos; at = text.find("0x2204")) {
+    text.replace(at, 6, "0x20b0");
+  }
+  const auto read = import_nccl_xml(text, "a100.xml", {.name = "a100"});
+  ASSERT_TRUE(read) << to_string(read.error());
+  EXPECT_EQ(read->platform.gpu_model.product, "NVIDIA-A100-SXM4-40GB");
+  EXPECT_EQ(read->platform.gpu_model.memory_mib, 40'960);
+  EXPECT_EQ(read->platform.gpu_model.compute_major, 8);
+  EXPECT_EQ(read->platform.gpu_model.pci_device, 0x20b0);
+  EXPECT_THAT(read->notes, Not(Contains(HasSubstr("is not known"))));
+}
+
 TEST(ImportNcclXml, AFileThatNcclHasYetToCompleteIsRefused) {
   const std::string text = shared_file("topology/nccl-g5.48xl-topo.xml");
   if (text.empty()) {
@@ -127,18 +154,6 @@ TEST(ImportNcclXml, AFileThatNcclHasYetToCompleteIsRefused) {
   ASSERT_FALSE(read);
   EXPECT_THAT(read.error().message, HasSubstr("9 of its pci elements have neither class nor gpu"));
 }
-
-const std::string kPair = R"(<system version="1">
-  <cpu numaid="-1" affinity="ffff" arch="x86_64" vendor="AuthenticAMD" familyid="25" modelid="17">
-    <pci busid="0000:01:00.0" class="0x030200" device="0x2204" link_speed="16.0 GT/s PCIe" link_width="8">
-      <gpu dev="1" sm="86"><nvlink target="0000:02:00.0" count="4" tclass="0x030000"/></gpu>
-    </pci>
-    <pci busid="0000:02:00.0" class="0x030000">
-      <gpu dev="0" sm="86"><nvlink target="0000:01:00.0" count="3" tclass="0x030000"/></gpu>
-    </pci>
-  </cpu>
-</system>
-)";
 
 TEST(ImportNcclXml, GpusAreNumberedByTheirDev) {
   const auto read = import_nccl_xml(kPair, "pair.xml", {.name = "pair"});

@@ -1,9 +1,9 @@
 // A libnvidia-ml.so.1 of our own, for tests on machines without a GPU: it serves the machine that a
 // text describes, a line KEY=VALUE for each fact (testing/nvml_profile.h makes the text of a
 // platform; its keys are what the functions below ask for). The text is given by
-// berth_nvml_mock_load, or is in the file that the environment variable BERTH_NVML_MOCK names.
-// Faults are facts too, set while the library runs: INDEX.lost=1, INDEX.reset=1, init=9. Built with
-// BERTH_NVML_MOCK_OLD it lacks what older drivers lack.
+// berth_nvml_mock_load, or is in the file that the environment variable BERTH_NVML_MOCK names,
+// which is read at every start. Faults are facts too, set while the library runs: INDEX.lost=1,
+// INDEX.reset=1, init=9. Built with BERTH_NVML_MOCK_OLD it lacks what older drivers lack.
 #include <algorithm>
 #include <charconv>
 #include <chrono>
@@ -181,7 +181,7 @@ void berth_nvml_mock_event(int gpu, std::uint64_t type, std::uint64_t data) {
 
 // ---- the library --------------------------------------------------------------------------------
 nvml::Return nvmlInit_v2() {
-  if (const char* path = std::getenv("BERTH_NVML_MOCK"); path != nullptr && fact("gpus").empty()) {
+  if (const char* path = std::getenv("BERTH_NVML_MOCK"); path != nullptr) {
     std::ifstream in(path);
     std::stringstream text;
     text << in.rdbuf();
