@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "berth/api/json.h"
+#include "berth/schema/definition_change.h"
 #include "berth/schema/structural.h"
 
 namespace berth::schema {
@@ -175,7 +176,10 @@ class Definition {
       } else if (!shared) {
         merge(check_structural(*openapi, path + ".schema.openAPIV3Schema"));
       }
-      columns(version, path + ".additionalPrinterColumns");
+      // Kubernetes judges a form in which what all versions share stands above them.
+      const std::string home = versions_->size() == 1 ? "spec" : path;
+      columns(version, home + ".additionalPrinterColumns");
+      merge(check_version_paths(version, home));
     }
     if (!unique) {
       add(invalid_value("spec.versions", *versions_, "must contain unique version names"));
@@ -269,6 +273,20 @@ std::vector<PrinterColumn> printer_columns(const json::value& version) {
   return out;
 }
 
+/// "spec.color" of ".spec.color".
+std::vector<std::string> selectable_fields(const json::value& version) {
+  std::vector<std::string> out;
+  if (const json::value* given = api::find(version, "selectableFields");
+      given != nullptr && given->is_array()) {
+    for (const json::value& field : given->as_array()) {
+      if (const std::string path = text(field, "jsonPath"); path.size() > 1) {
+        out.push_back(path.substr(1));
+      }
+    }
+  }
+  return out;
+}
+
 void add_subresources(Resource& out, const json::value& version) {
   const std::vector<std::string> verbs = {"get", "patch", "update"};
   if (api::find_path(version, "subresources.status") != nullptr) {
@@ -344,6 +362,7 @@ Result<std::vector<Resource>> resources_of(const json::value& crd) {
         text(crd, "spec.scope") == "Cluster" ? api::Scope::Cluster : api::Scope::Namespaced;
     add_subresources(resource, version);
     resource.columns = printer_columns(version);
+    resource.selectable = selectable_fields(version);
     const json::value* schema = api::find_path(version, "schema.openAPIV3Schema");
     resource.schema =
         std::make_shared<const json::value>(schema == nullptr ? json::value() : *schema);

@@ -37,7 +37,8 @@ json::value definition(std::string_view schema) {
       R"("metadata":{"name":"gangs.example.com"},"spec":{"group":"example.com",)"
       R"("scope":"Namespaced","names":{"plural":"gangs","kind":"Gang","shortNames":["gg"]},)"
       R"("versions":[{"name":"v1","served":true,"storage":true,"subresources":{"status":{},)"
-      R"("scale":{"specReplicasPath":".spec.replicas"}},"schema":{"openAPIV3Schema":)" +
+      R"("scale":{"specReplicasPath":".spec.replicas","statusReplicasPath":".status.replicas"}},)"
+      R"("schema":{"openAPIV3Schema":)" +
       std::string(schema) + "}}]}}");
   default_definition(out.as_object());
   return out;

@@ -85,6 +85,12 @@ struct Turn {
   RequestLabels labels;
 };
 
+/// Subresources that are read and written as the object that they belong to.
+bool is_part_of_object(std::string_view subresource) {
+  return subresource == "status" || subresource == "finalize" || subresource == "approval" ||
+         subresource == "ephemeralcontainers" || subresource == "resize";
+}
+
 bool contains(const std::vector<std::string>& all, std::string_view one) {
   return std::ranges::find(all, one) != all.end();
 }
@@ -358,7 +364,7 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
     if (resource.group.empty() && resource.plural == "pods" && sub->name == "eviction") {
       return evict_pod(shared, call);
     }
-    if (sub->name == "status" || sub->name == "finalize") {
+    if (is_part_of_object(sub->name)) {
       return by_verb(shared, call, resource);
     }
     if (shared.nodes != nullptr && resource.group.empty() && resource.plural == "pods") {

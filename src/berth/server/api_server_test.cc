@@ -11,6 +11,7 @@
 
 #include "berth/api/json.h"
 #include "berth/base/virtual_loop.h"
+#include "berth/server/access/base64url.h"
 #include "berth/server/access/rbac_admission.h"
 #include "berth/store/memory_store.h"
 
@@ -128,7 +129,8 @@ TEST_F(Api, ListsComeInPagesOfOneMoment) {
   const auto second = json(ask("GET", std::string(kMaps) + "?limit=2&continue=" + next));
   ASSERT_EQ(api::find(second, "items")->as_array().size(), 1U) << "as it was when the list began";
   EXPECT_EQ(api::find_path(second, "metadata.continue"), nullptr);
-  EXPECT_EQ(ask("GET", std::string(kMaps) + "?continue=page-99").status, 410);
+  const std::string elsewhere = to_base64url(R"({"v":"meta.k8s.io/v1","rv":5,"start":"99"})");
+  EXPECT_EQ(ask("GET", std::string(kMaps) + "?continue=" + elsewhere).status, 410);
 }
 
 TEST_F(Api, AWatchShowsWhatComesAndEndsInTime) {

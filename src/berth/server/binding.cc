@@ -1,7 +1,10 @@
 #include "berth/server/binding.h"
 
+#include <fmt/format.h>
+
 #include "berth/api/json.h"
 #include "berth/server/body.h"
+#include "berth/store/errors.h"
 
 namespace berth::server {
 namespace {
@@ -12,6 +15,20 @@ net::HttpResponse created(const Call& call) {
   json::object status = success_document(nullptr);
   status["code"] = 201;
   return answer(201, call, encode(status, call.wanted.encoding));
+}
+
+/// What is wrong with what the pod shall be bound to; "" if nothing is.
+std::string wrong_target(const json::value& binding) {
+  const std::string_view kind = api::string_at(binding, "target.kind");
+  const bool named = !api::string_at(binding, "target.name").empty();
+  constexpr std::string_view kNameless = "target.name: Required value";
+  if (kind.empty() || kind == "Node") {
+    return named ? "" : std::string(kNameless);
+  }
+  const std::string other =
+      fmt::format("target.kind: Unsupported value: {}: supported values: \"Node\", \"<empty>\"",
+                  store::quote(kind));
+  return named ? other : fmt::format("[{}, {}]", other, kNameless);
 }
 
 Answer<WriteQuery> options(const Call& call) {
@@ -32,9 +49,8 @@ Answer<net::HttpResponse> bind_pod(const Shared& shared, Call& call) {
       .uid = std::string(api::string_at(*body, "metadata.uid")),
       .node = std::string(api::string_at(*body, "target.name")),
       .annotations = {}};
-  if (binding.node.empty()) {
-    return tl::unexpected(Status{
-        .code = 500, .reason = "", .message = "target.name: Required value", .details = nullptr});
+  if (const std::string wrong = wrong_target(*body); !wrong.empty()) {
+    return tl::unexpected(Status{.code = 500, .reason = "", .message = wrong, .details = nullptr});
   }
   if (const json::value* annotations = api::find_path(*body, "metadata.annotations");
       annotations != nullptr && annotations->is_object()) {

@@ -57,8 +57,9 @@ Answer<schema::FieldValidation> field_validation(const Call& call, std::string_v
                                     text)}));
 }
 
-Answer<bool> dry_run(const Call& call, std::string_view kind, const api::json::value& body) {
-  std::string text(parameter(call.query, "dryRun"));
+Answer<bool> dry_run(const net::HttpHeaders& query, std::string_view kind,
+                     const api::json::value& body) {
+  std::string text(parameter(query, "dryRun"));
   if (const api::json::value* listed = api::find(body, "dryRun");
       listed != nullptr && listed->is_array() && !listed->get_array().empty()) {
     const api::json::value& first = listed->get_array().front();
@@ -112,7 +113,7 @@ Answer<std::int64_t> seconds(std::string_view text) {
 
 Answer<WriteQuery> write_query(const Call& call, std::string_view kind) {
   WriteQuery out;
-  const auto dry = dry_run(call, kind, nullptr);
+  const auto dry = dry_run(call.query, kind, nullptr);
   if (!dry) {
     return tl::unexpected(dry.error());
   }
@@ -173,8 +174,11 @@ Answer<DeleteQuery> delete_query(const Call& call) {
   if (!body) {
     return tl::unexpected(body.error());
   }
+  // What the body says is all that is said.
+  static const net::HttpHeaders kNone;
+  const net::HttpHeaders& query = call.request->body.empty() ? call.query : kNone;
   DeleteQuery out;
-  const auto dry = dry_run(call, "DeleteOptions", *body);
+  const auto dry = dry_run(query, "DeleteOptions", *body);
   if (!dry) {
     return tl::unexpected(dry.error());
   }
@@ -183,7 +187,7 @@ Answer<DeleteQuery> delete_query(const Call& call) {
       grace != nullptr && grace->is_number()) {
     out.options.grace_period_seconds = grace->to_number<std::int64_t>();
   }
-  if (const std::string_view grace = parameter(call.query, "gracePeriodSeconds"); !grace.empty()) {
+  if (const std::string_view grace = parameter(query, "gracePeriodSeconds"); !grace.empty()) {
     const auto value = seconds(grace);
     if (!value) {
       return tl::unexpected(value.error());
@@ -191,12 +195,12 @@ Answer<DeleteQuery> delete_query(const Call& call) {
     out.options.grace_period_seconds = *value;
   }
   std::string policy(api::string_at(*body, "propagationPolicy"));
-  if (const std::string_view asked = parameter(call.query, "propagationPolicy"); !asked.empty()) {
+  if (const std::string_view asked = parameter(query, "propagationPolicy"); !asked.empty()) {
     policy = asked;
   }
   const api::json::value* orphans_given = api::find(*body, "orphanDependents");
   if (!policy.empty() && ((orphans_given != nullptr && !orphans_given->is_null()) ||
-                          !parameter(call.query, "orphanDependents").empty())) {
+                          !parameter(query, "orphanDependents").empty())) {
     return tl::unexpected(invalid_options(
         "DeleteOptions",
         {.field = "propagationPolicy",
@@ -207,7 +211,7 @@ Answer<DeleteQuery> delete_query(const Call& call) {
   if (policy.empty()) {
     const api::json::value* orphan = api::find(*body, "orphanDependents");
     const bool orphans = (orphan != nullptr && orphan->is_bool() && orphan->get_bool()) ||
-                         flag(call.query, "orphanDependents");
+                         flag(query, "orphanDependents");
     policy = orphans ? "Orphan" : "Background";
   }
   if (auto read = read_propagation(policy, out.options); !read) {

@@ -1,6 +1,7 @@
 #include "berth/server/definitions.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -8,6 +9,7 @@
 #include "berth/api/json.h"
 #include "berth/base/log.h"
 #include "berth/schema/custom_resource.h"
+#include "berth/schema/definition_change.h"
 #include "berth/schema/validate.h"
 #include "berth/store/errors.h"
 
@@ -168,12 +170,15 @@ Definitions::Definitions(Loop& loop, store::Registry& registry, Resources& resou
 
 Definitions::~Definitions() = default;
 
-Result<void> judge_by_schema(const schema::Resource& resource, json::value& document) {
+Result<void> judge_by_schema(const schema::Resource& resource, const api::Object& before,
+                             json::value& document) {
   schema::FieldErrors wrong;
   if (is_definition(resource)) {
     schema::default_definition(document.as_object());
     begin_status(api::object_at(document.as_object(), "status"));
     wrong = schema::check_definition(document);
+    std::ranges::move(schema::check_definition_change(before ? &before.json() : nullptr, document),
+                      std::back_inserter(wrong));
   } else if (resource.custom) {
     schema::apply_defaults(document, *resource.type);
     wrong = schema::validate(document, *resource.type);

@@ -31,7 +31,8 @@ class Definitions {
 };
 
 /// Completes and judges what was decoded of a definition or of a custom resource; other kinds are
-/// left to admission. Error Invalid, with a cause for each field.
-Result<void> judge_by_schema(const schema::Resource& resource, api::json::value& document);
+/// left to admission. `before` is empty on create. Error Invalid, with a cause for each field.
+Result<void> judge_by_schema(const schema::Resource& resource, const api::Object& before,
+                             api::json::value& document);
 
 } // namespace berth::server

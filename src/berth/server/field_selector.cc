@@ -9,36 +9,46 @@
 #include <fmt/format.h>
 
 #include "berth/server/event_views.h"
+#include "berth/store/errors.h"
 
 namespace berth::server {
 namespace {
 
 using Fields = std::vector<std::string_view>;
 
-/// Beside metadata.name and metadata.namespace, which every kind has.
-const std::map<store::GroupKind, Fields>& selectable() {
-  static const std::map<store::GroupKind, Fields> kSelectable = {
+/// What a kind that has fields of its own may be selected by, and how it refuses the rest. Source:
+/// the AddFieldLabelConversionFunc calls in kubernetes/pkg/apis.
+struct Selectable {
+  Fields fields; ///< beside metadata.name
+  std::string_view refusal = "field label not supported: {}";
+};
+constexpr std::string_view kNamespace = "metadata.namespace";
+
+const std::map<store::GroupKind, Selectable>& selectable() {
+  static const std::map<store::GroupKind, Selectable> kSelectable = {
       {store::kPods,
-       {"spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName",
-        "spec.hostNetwork", "status.phase", "status.podIP", "status.podIPs",
-        "status.nominatedNodeName"}},
-      {store::kNodes, {"spec.unschedulable"}},
-      {store::kNamespaces, {"status.phase"}},
+       {{kNamespace, "spec.host", "spec.nodeName", "spec.restartPolicy", "spec.schedulerName",
+         "spec.serviceAccountName", "spec.hostNetwork", "status.phase", "status.podIP",
+         "status.podIPs", "status.nominatedNodeName"}}},
+      {store::kNodes, {{"spec.unschedulable"}}},
+      {store::kNamespaces, {{"status.phase"}}},
       {store::kEvents,
-       {"involvedObject.kind", "involvedObject.namespace", "involvedObject.name",
-        "involvedObject.uid", "involvedObject.apiVersion", "involvedObject.resourceVersion",
-        "involvedObject.fieldPath", "reason", "reportingComponent", "source", "type"}},
+       {{kNamespace, "involvedObject.kind", "involvedObject.namespace", "involvedObject.name",
+         "involvedObject.uid", "involvedObject.apiVersion", "involvedObject.resourceVersion",
+         "involvedObject.fieldPath", "reason", "reportingComponent", "source", "type"}}},
       {{"events.k8s.io", "Event"},
-       {"regarding.kind", "regarding.namespace", "regarding.name", "regarding.uid",
-        "regarding.apiVersion", "regarding.resourceVersion", "regarding.fieldPath", "reason",
-        "reportingController", "type"}},
-      {store::kJobs, {"status.successful"}},
-      {{"", "Secret"}, {"type"}},
-      {{"", "ReplicationController"}, {"status.replicas"}},
-      {{"", "Service"}, {"spec.clusterIP", "spec.type"}},
-      {{"apps", "ReplicaSet"}, {"status.replicas"}},
-      {{"resource.k8s.io", "ResourceSlice"}, {"spec.nodeName", "spec.driver"}},
-      {{"apiextensions.k8s.io", "CustomResourceDefinition"}, {}},
+       {{kNamespace, "regarding.kind", "regarding.namespace", "regarding.name", "regarding.uid",
+         "regarding.apiVersion", "regarding.resourceVersion", "regarding.fieldPath", "reason",
+         "reportingController", "type"}}},
+      {store::kJobs,
+       {{kNamespace, "status.successful"}, "field label \"{}\" not supported for batchv1.Job"}},
+      {{"", "Secret"}, {{kNamespace, "type"}}},
+      {{"", "ReplicationController"}, {{kNamespace, "status.replicas"}}},
+      {{"", "Service"}, {{kNamespace, "spec.clusterIP", "spec.type"}}},
+      {{"certificates.k8s.io", "CertificateSigningRequest"}, {{"spec.signerName"}}},
+      {{"resource.k8s.io", "ResourceSlice"},
+       {{"spec.nodeName", "spec.driver"},
+        "field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: {}"}},
   };
   return kSelectable;
 }
@@ -49,7 +59,8 @@ struct Spelling {
   std::string_view path;
   std::string_view absent; ///< the text that an absent value has
 };
-constexpr std::array<Spelling, 5> kSpellings = {{
+constexpr std::array<Spelling, 6> kSpellings = {{
+    {"spec.host", "spec.nodeName", ""},
     {"status.successful", "status.succeeded", "0"},
     {"status.replicas", "status.replicas", "0"},
     {"spec.unschedulable", "spec.unschedulable", "false"},
@@ -57,13 +68,28 @@ constexpr std::array<Spelling, 5> kSpellings = {{
     {"source", "source.component", ""},
 }};
 
-bool can_select(const schema::Resource& resource, std::string_view label) {
-  if (label == "metadata.name" || label == "metadata.namespace") {
-    return true;
+/// Why the kind cannot be selected by the label; none if it can.
+std::optional<std::string> refusal_of(const schema::Resource& resource, std::string_view label) {
+  if (label == "metadata.name") {
+    return std::nullopt;
   }
-  const auto fields = selectable().find({resource.group, resource.kind});
-  return fields != selectable().end() &&
-         std::ranges::find(fields->second, label) != fields->second.end();
+  const auto own = selectable().find({resource.group, resource.kind});
+  if (own != selectable().end()) {
+    return std::ranges::find(own->second.fields, label) != own->second.fields.end()
+               ? std::nullopt
+               : std::optional(fmt::format(fmt::runtime(own->second.refusal), label));
+  }
+  if (label == kNamespace) {
+    return std::nullopt;
+  }
+  if (resource.custom) {
+    return std::ranges::find(resource.selectable, label) != resource.selectable.end()
+               ? std::nullopt
+               : std::optional(fmt::format("field label not supported: {}", label));
+  }
+  return fmt::format("{} is not a known field selector: only \"metadata.name\", "
+                     "\"metadata.namespace\"",
+                     store::quote(label));
 }
 
 struct Term {
@@ -153,8 +179,8 @@ Answer<void> select_fields(const schema::Resource& resource, std::string_view se
       return bad_request(
           fmt::format("invalid selector: '{}'; can't understand '{}'", selector, text));
     }
-    if (!can_select(resource, term->label)) {
-      return bad_request(fmt::format("field label not supported: {}", term->label));
+    if (auto refused = refusal_of(resource, term->label)) {
+      return bad_request(*std::move(refused));
     }
     add(*term, resource, what);
   }

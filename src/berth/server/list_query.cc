@@ -5,6 +5,7 @@
 #include <charconv>
 #include <utility>
 
+#include <boost/json/value.hpp>
 #include <fmt/format.h>
 
 #include "berth/api/selector.h"
@@ -12,6 +13,9 @@
 #include "berth/server/field_selector.h"
 
 namespace berth::server {
+
+namespace json = boost::json;
+
 namespace {
 
 template <class T> std::optional<T> number(std::string_view text) {
@@ -30,6 +34,12 @@ Answer<std::optional<std::int64_t>> integer(const net::HttpHeaders& query, std::
     return value;
   }
   return bad_request(fmt::format("strconv.ParseInt: parsing \"{}\": invalid syntax", text));
+}
+
+std::string not_a_version(std::string_view text) {
+  return fmt::format("resourceVersion: Invalid value: \"{}\": strconv.ParseUint: parsing \"{}\": "
+                     "invalid syntax",
+                     text, text);
 }
 
 std::string lower(std::string_view text) {
@@ -95,12 +105,36 @@ Answer<std::uint64_t> version_number(std::string_view resource_version) {
   if (const auto value = number<std::uint64_t>(resource_version)) {
     return *value;
   }
-  return tl::unexpected(Status{
-      .code = 500,
-      .reason = "",
-      .message = fmt::format("resourceVersion: Invalid value: \"{}\": strconv.ParseUint: parsing "
-                             "\"{}\": invalid syntax",
-                             resource_version, resource_version)});
+  return tl::unexpected(
+      Status{.code = 500, .reason = "", .message = not_a_version(resource_version)});
+}
+
+Answer<void> check_list_version(const ListQuery& query, std::uint64_t newest) {
+  const std::string& given = query.resource_version;
+  if (given.empty() || given == "0") {
+    return {};
+  }
+  if (!query.continue_token.empty()) {
+    return bad_request("specifying resource version is not allowed when using continue");
+  }
+  const auto version = number<std::uint64_t>(given);
+  if (!version) {
+    return bad_request("invalid resource version: " + not_a_version(given));
+  }
+  if (*version > newest) {
+    return tl::unexpected(too_new(*version, newest));
+  }
+  return {};
+}
+
+Status too_new(std::uint64_t asked, std::uint64_t newest) {
+  json::array causes{json::object{{"reason", "ResourceVersionTooLarge"},
+                                  {"message", "Too large resource version"}}};
+  return {.code = 504,
+          .reason = "Timeout",
+          .message =
+              fmt::format("Timeout: Too large resource version: {}, current: {}", asked, newest),
+          .details = json::object{{"causes", std::move(causes)}, {"retryAfterSeconds", 1}}};
 }
 
 Answer<ListQuery> list_query(const RequestInfo& info, const schema::Resource& resource,

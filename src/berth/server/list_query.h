@@ -31,5 +31,9 @@ Answer<ListQuery> list_query(const RequestInfo& info, const schema::Resource& re
 
 /// "0" and "" are 0. Error: 500 in the words of kube-apiserver.
 Answer<std::uint64_t> version_number(std::string_view resource_version);
+/// Whether a list may be had as of the version that it asks for, `newest` being the latest.
+Answer<void> check_list_version(const ListQuery& query, std::uint64_t newest);
+/// 504: the version that is asked for has not come yet.
+Status too_new(std::uint64_t asked, std::uint64_t newest);
 
 } // namespace berth::server

@@ -40,6 +40,13 @@ Answer<net::HttpResponse> get_object(const Shared& shared, const Call& call,
   if (!options) {
     return tl::unexpected(options.error());
   }
+  const auto version = version_number(parameter(call.query, "resourceVersion"));
+  if (!version) {
+    return tl::unexpected(version.error());
+  }
+  if (*version > shared.registry->revision()) {
+    return tl::unexpected(too_new(*version, shared.registry->revision()));
+  }
   const auto found = shared.registry->get(stored_kind(resource), {call.info.ns, call.info.name});
   if (!found) {
     return tl::unexpected(status_of(found.error()));
@@ -88,8 +95,8 @@ Answer<net::HttpResponse> list_objects(const Shared& shared, const Call& call,
   if (!query) {
     return tl::unexpected(query.error());
   }
-  if (const auto version = version_number(query->resource_version); !version) {
-    return tl::unexpected(version.error());
+  if (auto checked = check_list_version(*query, shared.registry->revision()); !checked) {
+    return tl::unexpected(std::move(checked).error());
   }
   auto page = page_of(shared, *query);
   if (!page) {

@@ -47,7 +47,7 @@ store::WriteOptions tracked_write(const Shared& shared, const Call& call,
           .defaulted = [target, live, resource, rbac = shared.rbac, user = call.user,
                         info = call.info, writer = writer_of(shared, call, query)](
                            api::json::value& document) -> Result<void> {
-            BERTH_CHECK(judge_by_schema(resource, document));
+            BERTH_CHECK(judge_by_schema(resource, live, document));
             BERTH_CHECK(judge_grant({.rbac = *rbac, .user = user, .info = info}, live, document));
             document = patch::track_update(*target, live ? live.json() : target->zero,
                                            std::move(document), writer);

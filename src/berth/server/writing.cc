@@ -36,7 +36,15 @@ api::Key key_of(const Call& call, const schema::Resource& resource) {
 }
 
 store::Subresource subresource_of(const Call& call) {
-  return call.info.subresource == "status" ? store::Subresource::Status : store::Subresource::None;
+  using enum store::Subresource;
+  static constexpr std::array<std::pair<std::string_view, store::Subresource>, 4> kNames = {
+      {{"status", Status},
+       {"approval", Approval},
+       {"ephemeralcontainers", EphemeralContainers},
+       {"resize", Resize}}};
+  const auto found = std::ranges::find(kNames, call.info.subresource,
+                                       &std::pair<std::string_view, store::Subresource>::first);
+  return found == kNames.end() ? None : found->second;
 }
 
 Answer<net::HttpResponse> told(const Shared& shared, const Call& call,
@@ -223,10 +231,30 @@ Answer<net::HttpResponse> create_by_apply(const Shared& shared, Call& call, cons
                   *object, shared.loop->now(),
                   {.dry_run = how.query.dry_run,
                    .defaulted = [&shared, &call, &how](json::value& made) -> Result<void> {
-                     BERTH_CHECK(judge_by_schema(how.resource, made));
+                     BERTH_CHECK(judge_by_schema(how.resource, {}, made));
                      return judge_grant(
                          {.rbac = *shared.rbac, .user = call.user, .info = call.info}, {}, made);
                    }}));
+}
+
+/// A request for a certificate says who asks, whatever its writer says of it.
+void name_requester(const User& user, store::WriteOptions& write) {
+  write.defaulted = [user, tracked = std::move(write.defaulted)](json::value& made) {
+    const Result<void> judged = tracked(made);
+    json::object& spec = api::object_at(made.as_object(), "spec");
+    for (const std::string_view member : {"username", "uid", "groups", "extra"}) {
+      spec.stable_erase(member);
+    }
+    spec["username"] = user.name;
+    if (!user.uid.empty()) {
+      spec["uid"] = user.uid;
+    }
+    json::array& groups = spec["groups"].emplace_array();
+    for (const std::string& group : user.groups) {
+      groups.emplace_back(group);
+    }
+    return judged;
+  };
 }
 
 /// A namespace's spec.finalizers change by its subresource finalize, and by nothing else.
@@ -262,9 +290,18 @@ Answer<net::HttpResponse> create_object(const Shared& shared, Call& call,
   if (!object) {
     return tl::unexpected(object.error());
   }
-  const auto made =
-      shared.registry->create(*object, shared.loop->now(),
-                              tracked_write(shared, call, kept_as(shared, resource), *query, {}));
+  if (!api::string_at(object->json(), "metadata.resourceVersion").empty() && !query->dry_run) {
+    return tl::unexpected(
+        Status{.code = 500,
+               .reason = "",
+               .message = "resourceVersion should not be set on objects to be created",
+               .details = nullptr});
+  }
+  store::WriteOptions write = tracked_write(shared, call, kept_as(shared, resource), *query, {});
+  if (resource.kind == "CertificateSigningRequest" && !resource.custom) {
+    name_requester(call.user, write);
+  }
+  const auto made = shared.registry->create(*object, shared.loop->now(), write);
   if (made) {
     const auto warnings = store::warnings_of(*made);
     call.warnings.insert(call.warnings.end(), warnings.begin(), warnings.end());
@@ -375,7 +412,7 @@ Answer<net::HttpResponse> patch_object(const Shared& shared, Call& call,
       } else {
         meta.stable_erase("managedFields");
       }
-      BERTH_CHECK(judge_by_schema(resource, next));
+      BERTH_CHECK(judge_by_schema(resource, *live, next));
       return judge_grant({.rbac = *shared.rbac, .user = call.user, .info = call.info}, *live, next);
     };
   }

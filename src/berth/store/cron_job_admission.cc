@@ -5,7 +5,7 @@
 #include "berth/api/json.h"
 #include "berth/model/cron_schedule.h"
 #include "berth/store/errors.h"
-#include "berth/store/validation/pod.h"
+#include "berth/store/validation/job.h"
 
 namespace berth::store {
 namespace {
@@ -76,28 +76,14 @@ void check_policy(const api::Object& object, FieldErrors& errors) {
 
 void check_job_template(const api::Object& object, FieldErrors& errors) {
   const std::string path = "spec.jobTemplate.spec";
-  const std::string pod = path + ".template.spec";
-  const value* manual = at(object, path + ".manualSelector");
-  if (manual != nullptr && manual->is_bool() && manual->get_bool()) {
-    errors.push_back(unsupported_value(path + ".manualSelector", "true", {"nil", "false"}));
-  }
+  check_job_spec(Judged(at(object, path), path, errors));
   if (const value* selector = at(object, path + ".selector")) {
     errors.push_back(invalid_value(path + ".selector", api::to_json(*selector),
                                    "`selector` will be auto-generated"));
   }
-  const value* spec = at(object, pod);
-  if (spec == nullptr || !spec->is_object()) {
-    errors.push_back(required_field(pod + ".containers"));
-    return;
-  }
-  check_pod_spec(Judged(spec, pod, errors), "");
-  const std::string_view restart = api::string_at(*spec, "restartPolicy");
-  if (restart.empty() || restart == "Always") {
-    errors.push_back(
-        required_field(pod + ".restartPolicy", "valid values: \"OnFailure\", \"Never\""));
-  } else if (restart != "OnFailure" && restart != "Never") {
-    errors.push_back(
-        unsupported_value(pod + ".restartPolicy", quote(restart), {"OnFailure", "Never"}));
+  const value* manual = at(object, path + ".manualSelector");
+  if (manual != nullptr && manual->is_bool() && manual->get_bool()) {
+    errors.push_back(unsupported_value(path + ".manualSelector", "true", {"nil", "false"}));
   }
 }
 
@@ -108,7 +94,7 @@ Result<void> check_cron_job(const AdmissionRequest& request, const api::Object& 
     return {};
   }
   FieldErrors errors;
-  if (object.meta().name.size() > kLongestName) {
+  if (request.before == nullptr && object.meta().name.size() > kLongestName) {
     errors.push_back(invalid_value("metadata.name", quote(object.meta().name),
                                    "must be no more than 52 characters"));
   }

@@ -15,10 +15,11 @@ constexpr std::string_view kOrphan = "orphan";
 constexpr std::string_view kForeground = "foregroundDeletion";
 
 std::vector<std::string> name_errors(const GroupKind& kind, std::string_view name) {
-  if (kind.group == "rbac.authorization.k8s.io") {
+  if (kind.group == "rbac.authorization.k8s.io" ||
+      kind == GroupKind{"certificates.k8s.io", "CertificateSigningRequest"}) {
     return path_segment_errors(name);
   }
-  if (kind == kNamespaces) {
+  if (kind == kNamespaces || kind == GroupKind{"apps", "StatefulSet"}) {
     return label_name_errors(name);
   }
   if (kind == GroupKind{"", "Service"}) {

@@ -1,5 +1,6 @@
 #include "berth/store/validation/pod.h"
 
+#include <charconv>
 #include <set>
 
 #include "berth/store/naming.h"
@@ -197,6 +198,57 @@ void check_places(const Judged& spec) {
   }
 }
 
+/// A pod that has users of its own does not share the host's names.
+void check_host_users(const Judged& spec) {
+  const Judged own = spec["hostUsers"];
+  if (own.json() == nullptr || own.is_true()) {
+    return;
+  }
+  // The paths are spelled as kube-apiserver spells them.
+  for (const auto& [member, shown] :
+       {std::pair<std::string_view, std::string_view>{"hostNetwork", "hostNetwork"},
+        {"hostPID", "HostPID"},
+        {"hostIPC", "HostIPC"}}) {
+    if (spec.is_true(member)) {
+      spec[shown].forbidden("when `pod.Spec.HostUsers` is false");
+    }
+  }
+}
+
+void check_overhead(const Judged& spec) {
+  if (const Judged overhead = spec["overhead"]) {
+    const api::json::value resources = api::json::object{{"limits", *overhead.json()}};
+    check_resources(Judged(&resources, overhead.path(), overhead.errors()), {});
+  }
+}
+
+/// controller.kubernetes.io/pod-deletion-cost: 32 bits, without a plus or leading zeros.
+bool is_cost(std::string_view text) {
+  std::int32_t cost = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), cost);
+  const bool leading = text == "0" || text.starts_with('-') ||
+                       (!text.empty() && text.front() >= '1' && text.front() <= '9');
+  return leading && error == std::errc() && end == text.data() + text.size();
+}
+
+void check_own_annotations(const api::Object& pod, const Judged& spec) {
+  constexpr std::string_view kMirror = "kubernetes.io/config.mirror";
+  constexpr std::string_view kCost = "controller.kubernetes.io/pod-deletion-cost";
+  const auto refuse = [&](std::string_view key, const std::string& text, std::string_view why) {
+    spec.errors().push_back(
+        invalid_value(fmt::format("metadata.annotations[{}]", key), quote(text), why));
+  };
+  const auto& annotations = pod.meta().annotations;
+  if (const auto mirror = annotations.find(kMirror);
+      mirror != annotations.end() && spec.text("nodeName").empty()) {
+    refuse(kMirror, mirror->second, "must set spec.nodeName if mirror pod annotation is set");
+  }
+  if (const auto cost = annotations.find(kCost);
+      cost != annotations.end() && !is_cost(cost->second)) {
+    refuse(kCost, cost->second, "must be a 32bit integer");
+  }
+}
+
 /// What an update changes, by the subresource that it came through.
 void check_change(const AdmissionRequest& request, const api::Object& object, FieldErrors& errors) {
   if (request.subresource == Subresource::EphemeralContainers) {
@@ -234,7 +286,9 @@ void check_pod_spec(const Judged& spec, std::string_view pod_name) {
   spec.each("readinessGates", [](const Judged& gate) { gate["conditionType"].label_name(); });
   check_gates(spec);
   check_spread(spec);
+  check_host_users(spec);
   check_places(spec);
+  check_overhead(spec);
 }
 
 void check_pod_template(const Judged& pod) {
@@ -265,6 +319,7 @@ void check_pod(const AdmissionRequest& request, const api::Object& object, Field
       *spec.json() == *api::find(request.before->json(), "spec")) {
     return; // it was judged when it came
   }
+  check_own_annotations(object, spec);
   check_pod_spec(spec, object.meta().name);
   check_projected_tokens(spec);
   check_images(spec);

@@ -32,7 +32,7 @@ bool ended(const Judged& status) {
 
 /// Containers that ended for good may not come to life again.
 void check_ends(const Judged& was, const Judged& is, std::string_view list,
-                std::string_view restart_policy, const Names& restarting) {
+                std::string_view restart_policy) {
   if (restart_policy == "Always") {
     return;
   }
@@ -41,7 +41,7 @@ void check_ends(const Judged& was, const Judged& is, std::string_view list,
     const Judged place = is[list][i++]["state"];
     const std::string_view name = old.text("name");
     const bool failed = old["state"]["terminated"].number("exitCode").value_or(0) != 0;
-    if (!ended(old) || (failed && restart_policy == "OnFailure") || restarting.contains(name)) {
+    if (!ended(old) || (failed && restart_policy == "OnFailure")) {
       return;
     }
     is.each(list, [&](const Judged& next) {
@@ -50,16 +50,6 @@ void check_ends(const Judged& was, const Judged& is, std::string_view list,
       }
     });
   });
-}
-
-Names sidecars_of(const Judged& spec) {
-  Names out;
-  spec.each("initContainers", [&](const Judged& container) {
-    if (container.text("restartPolicy") == "Always") {
-      out.emplace(container.text("name"));
-    }
-  });
-  return out;
 }
 
 void check_claims(const Judged& status, const Judged& spec) {
@@ -145,9 +135,8 @@ void check_pod_status(const api::Object& before, const api::Object& now, FieldEr
     is["qosClass"].invalid("field is immutable");
   }
   const std::string_view policy = spec.text("restartPolicy");
-  check_ends(was, is, "containerStatuses", policy, {});
-  check_ends(was, is, "initContainerStatuses", policy, sidecars_of(spec));
-  check_ends(was, is, "ephemeralContainerStatuses", "Never", {});
+  check_ends(was, is, "containerStatuses", policy);
+  check_ends(was, is, "ephemeralContainerStatuses", "Never");
   check_claims(is, spec);
   check_addresses(is);
 }

@@ -162,6 +162,13 @@ INSTANTIATE_TEST_SUITE_P(
                 R"("topologySpreadConstraints":[{"maxSkew":1,"topologyKey":"z","whenUnsatisfiable":"ScheduleAnyway","minDomains":2}])"),
             "spec.topologySpreadConstraints[0].minDomains: Invalid value: 2: can only use "
             "minDomains if whenUnsatisfiable=DoNotSchedule, not ScheduleAnyway"},
+        InvalidCase{"own_users", with(R"("hostUsers":false,"hostNetwork":true,"hostPID":true)"),
+                    "[spec.hostNetwork: Forbidden: when `pod.Spec.HostUsers` is false, "
+                    "spec.HostPID: Forbidden: when `pod.Spec.HostUsers` is false]"},
+        InvalidCase{"overhead", with(R"("overhead":{"gpu":"1"})"),
+                    "[spec.overhead.limits[gpu]: Invalid value: \"gpu\": must be a standard "
+                    "resource type or fully qualified, spec.overhead.limits[gpu]: Invalid value: "
+                    "\"gpu\": must be a standard resource for containers]"},
         InvalidCase{"ephemeral", with(R"("ephemeralContainers":[{"name":"e","image":"x"}])"),
                     "spec.ephemeralContainers: Forbidden: cannot be set on create"}),
     [](const auto& one) { return one.param.name; });

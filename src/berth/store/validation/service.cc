@@ -9,7 +9,6 @@
 namespace berth::store {
 namespace {
 
-constexpr std::int64_t kKubeletPort = 10'250;
 constexpr std::int64_t kLongestAffinity = 86'400;
 
 using Names = std::set<std::string, std::less<>>;
@@ -45,15 +44,6 @@ void check_type(const Judged& spec) {
   const std::string_view type = spec.text("type");
   if (spec.size("ports") == 0 && !is_headless(spec) && type != "ExternalName") {
     spec["ports"].required();
-  }
-  if (type == "LoadBalancer") {
-    spec.each("ports", [](const Judged& port) {
-      if (port.number("port") == kKubeletPort) {
-        port.invalid(fmt::to_string(kKubeletPort),
-                     fmt::format("may not expose port {} externally since it is used by kubelet",
-                                 kKubeletPort));
-      }
-    });
   }
   if ((type == "LoadBalancer" || type == "NodePort") && is_headless(spec)) {
     spec["clusterIPs"][0].invalid(quote("None"),
@@ -93,7 +83,7 @@ void check_affinity(const Judged& spec) {
   if (spec.text("sessionAffinity") == "ClientIP") {
     const std::int64_t seconds = config["clientIP"].number("timeoutSeconds").value_or(1);
     if (seconds <= 0 || seconds > kLongestAffinity) {
-      config["timeoutSeconds"].invalid(
+      config["clientIP"]["timeoutSeconds"].invalid(
           fmt::to_string(seconds),
           fmt::format("must be greater than 0 and less than {}", kLongestAffinity));
     }
@@ -131,17 +121,18 @@ void check_ordinary(const Judged& address) {
 }
 
 void check_ports_differ(const Judged& spec) {
+  if (spec.text("type") == "ClusterIP") {
+    spec.each("ports", [](const Judged& port) {
+      if (port.number("nodePort").value_or(0) != 0) {
+        port["nodePort"].forbidden("may not be used when `type` is 'ClusterIP'");
+      }
+    });
+  }
   Names node_ports;
   Names ports;
   spec.each("ports", [&](const Judged& port) {
     const std::int64_t node = port.number("nodePort").value_or(0);
-    if (node == 0) {
-      return;
-    }
-    if (spec.text("type") == "ClusterIP") {
-      port["nodePort"].forbidden("may not be used when `type` is 'ClusterIP'");
-    }
-    if (!node_ports.insert(fmt::format("{}/{}", port.text("protocol"), node)).second) {
+    if (node != 0 && !node_ports.insert(fmt::format("{}/{}", port.text("protocol"), node)).second) {
       port["nodePort"].duplicate();
     }
   });
@@ -155,31 +146,46 @@ void check_ports_differ(const Judged& spec) {
   });
 }
 
+void check_load_balancer(const Judged& spec) {
+  const bool balances = spec.text("type") == "LoadBalancer";
+  // The path is spelled as kube-apiserver spells it.
+  const Judged ranges(spec["loadBalancerSourceRanges"].json(),
+                      spec.path() + ".LoadBalancerSourceRanges", spec.errors());
+  if (ranges.size() > 0 && !balances) {
+    ranges.forbidden("may only be used when `type` is 'LoadBalancer'");
+  }
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    if (const Judged range = ranges[i]; !is_cidr(range.text())) {
+      range.invalid("must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)");
+    }
+  }
+  for (const std::string_view field : {"allocateLoadBalancerNodePorts", "loadBalancerClass"}) {
+    if (spec.has(field) && !balances) {
+      spec[field].forbidden("may only be used when `type` is 'LoadBalancer'");
+    }
+  }
+}
+
 void check_policies(const Judged& spec) {
   const std::string_view type = spec.text("type");
+  const bool accessible = type == "NodePort" || type == "LoadBalancer" ||
+                          (type == "ClusterIP" && spec.size("externalIPs") > 0);
   const Judged external = spec["externalTrafficPolicy"];
-  if (!external.text().empty() && type != "NodePort" && type != "LoadBalancer" &&
-      spec.size("externalIPs") == 0) {
+  if (!external.text().empty() && !accessible) {
     external.invalid("may only be set for externally-accessible services");
   } else {
     external.one_of({"Cluster", "Local"});
   }
-  spec["internalTrafficPolicy"].one_of({"Cluster", "Local"});
-  const Judged ranges = spec["loadBalancerSourceRanges"];
-  if (ranges.size() > 0 && type != "LoadBalancer") {
-    ranges.forbidden("may only be used when `type` is 'LoadBalancer'");
-  } else {
-    spec.each("loadBalancerSourceRanges", [&](const Judged& range) {
-      if (!is_cidr(range.text())) {
-        range.invalid("must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)");
-      }
-    });
-  }
-  for (const std::string_view field : {"allocateLoadBalancerNodePorts", "loadBalancerClass"}) {
-    if (spec.has(field) && type != "LoadBalancer") {
-      spec[field].forbidden("may only be used when `type` is 'LoadBalancer'");
+  const bool checked = type == "LoadBalancer" && external.text() == "Local";
+  if (const Judged port = spec["healthCheckNodePort"]; port.number().value_or(0) != 0) {
+    if (checked) {
+      port.in_range(1, kHighestPort);
+    } else {
+      port.invalid("may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is "
+                   "'Local'");
     }
   }
+  spec["internalTrafficPolicy"].one_of({"Cluster", "Local"});
 }
 
 /// An address, once given, stays as long as the type has addresses.
@@ -223,6 +229,7 @@ void check_service(const AdmissionRequest& request, const api::Object& object,
   });
   spec["type"].one_of({"ClusterIP", "ExternalName", "LoadBalancer", "NodePort"});
   check_ports_differ(spec);
+  check_load_balancer(spec);
   check_policies(spec);
 }
 
