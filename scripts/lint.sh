@@ -35,7 +35,7 @@ grep -nE '\b(friend|FRIEND_TEST)\b' "${product[@]}" | grep -vE 'friend (constexp
 grep -nE '\brand\(|random_device|system_clock::now|steady_clock::now' "${sources[@]}" | grep -vE '^src/berth/(base|net)/' | report 'clocks or randomness outside base and net:'
 grep -nE 'TODO|FIXME|XXX' "${sources[@]}" | report 'unfinished marks:'
 grep -nE 'using namespace' "${sources[@]}" | grep -E '\.h:' | report 'using namespace in a header:'
-grep -nE 'sleep_for|usleep\(|std::this_thread' "${sources[@]}" | report 'sleeps:'
+grep -nE 'sleep_for|sleep_until|usleep\(' "${sources[@]}" | report 'sleeps:'
 grep -LE '^#pragma once' $(printf '%s\n' "${sources[@]}" | grep '\.h$') /dev/null | grep -v /dev/null | report 'headers without #pragma once:'
 for header in $(printf '%s\n' "${product[@]}" | grep '\.h$'); do
   [ "$(head -c 2 "$header")" = "//" ] || echo "$header"
