@@ -39,6 +39,7 @@ struct Controllers::Running {
         garbage(client, loop, options.owned_kinds) {
     if (!options.root_ca.empty()) {
       standing.emplace(client, loop, options.root_ca);
+      replication_controllers.emplace(client, loop, rng.fork(10), kReplicationControllers);
       collect_everything(client, loop);
     }
   }
@@ -81,6 +82,7 @@ struct Controllers::Running {
   NamespaceController namespaces;
   EndpointsController endpoints;
   std::optional<StandingObjects> standing;
+  std::optional<ReplicaSetController> replication_controllers;
   GarbageCollector garbage;
   std::optional<FreshView> definitions;
 };
@@ -98,11 +100,13 @@ bool Controllers::settled() const {
   return running_->jobs.idle() && running_->nodes.idle() && running_->evictions.idle() &&
          running_->pod_gc.idle() && running_->pod_groups.idle() && running_->quotas.idle() &&
          running_->elastic_quotas.idle() && running_->volumes.idle() &&
-         running_->replica_sets.idle() && running_->deployments.idle() &&
-         running_->disruptions.idle() && running_->daemon_sets.idle() &&
-         running_->stateful_sets.idle() && running_->cron_jobs.idle() && running_->ttl.idle() &&
-         running_->namespaces.idle() && running_->endpoints.idle() &&
-         (!running_->standing || running_->standing->idle()) && running_->garbage.idle();
+         running_->replica_sets.idle() &&
+         (!running_->replication_controllers || running_->replication_controllers->idle()) &&
+         running_->deployments.idle() && running_->disruptions.idle() &&
+         running_->daemon_sets.idle() && running_->stateful_sets.idle() &&
+         running_->cron_jobs.idle() && running_->ttl.idle() && running_->namespaces.idle() &&
+         running_->endpoints.idle() && (!running_->standing || running_->standing->idle()) &&
+         running_->garbage.idle();
 }
 
 std::string_view acts_on(const client::GroupKind& kind) {
@@ -111,11 +115,12 @@ std::string_view acts_on(const client::GroupKind& kind) {
     std::string_view kind;
     std::string_view actor;
   };
-  static constexpr std::array<Actor, 27> kActors = {{
+  static constexpr std::array<Actor, 28> kActors = {{
       {"", "Pod", "scheduler"},
       {"", "Node", "node-controller"},
       {"", "Namespace", "namespace-controller"},
       {"", "Event", "api"},
+      {"", "ReplicationController", "replication-controller"},
       {"", "ResourceQuota", "resource-quota-controller"},
       {"", "Service", "endpoints-controller"},
       {"", "ServiceAccount", "api"},

@@ -76,6 +76,30 @@ json::array device_status(const DeviceHealths& devices) {
   return out;
 }
 
+json::object amounts(const model::ResourceList& list) {
+  json::object out;
+  for (const auto& [name, quantity] : list) {
+    out[name] = quantity.to_string();
+  }
+  return out;
+}
+
+// What a running container has is what its pod asks for now: a node resizes at once.
+void put_resources(json::object& status, const model::ResourceRequirements& of) {
+  json::object resources;
+  for (const auto& [member, list] :
+       {std::pair<std::string_view, const model::ResourceList&>{"limits", of.limits},
+        {"requests", of.requests}}) {
+    if (!list.empty()) {
+      resources[member] = amounts(list);
+    }
+  }
+  if (!of.requests.empty()) {
+    status["allocatedResources"] = amounts(of.requests);
+  }
+  status["resources"] = std::move(resources);
+}
+
 bool ready(const ContainerView& each) {
   return each.running() || (each.role == Role::Init && each.succeeded());
 }
@@ -97,6 +121,9 @@ json::object container_status(const PodView& view, const ContainerView& each,
     status["containerID"] = fmt::format("berth://{}", shown->id);
   }
   status["started"] = each.running();
+  if (each.running()) {
+    put_resources(status, each.spec->resources);
+  }
   if (const auto devices = facts.devices.find(each.spec->name); devices != facts.devices.end()) {
     status["allocatedResourcesStatus"] = device_status(devices->second);
   }

@@ -32,7 +32,6 @@ namespace {
 
 namespace json = api::json;
 
-constexpr std::string_view kKind = "ReplicaSet";
 constexpr std::string_view kDeletionCost = "controller.kubernetes.io/pod-deletion-cost";
 
 std::int64_t restarts_of(const Object& pod) {
@@ -81,6 +80,10 @@ ReplicaFact fact_of(const Object& pod, const Object& set) {
           .fully_labeled = carries_labels(pod, set)};
 }
 
+Result<std::shared_ptr<const model::PodSelector>> selector_of(const Object& set) {
+  return set.gvk().group.empty() ? model::label_map_view(set) : model::pod_selector_view(set);
+}
+
 /// What the status would be, and whether it says so already.
 Object with_status(const Object& set, const ReplicaStatus& status) {
   return set.edit([&](json::object& document) {
@@ -102,21 +105,23 @@ Object with_status(const Object& set, const ReplicaStatus& status) {
 } // namespace
 
 struct ReplicaSetController::State : std::enable_shared_from_this<ReplicaSetController::State> {
-  State(client::Client& c, Loop& l, Rng r)
-      : client(c), loop(l), names(r.fork(1)), recorder(c, l, r.fork(2), "replicaset-controller"),
+  State(client::Client& c, Loop& l, Rng r, const client::GroupKind& kind)
+      : of(kind), client(c), loop(l), names(r.fork(1)),
+        recorder(c, l, r.fork(2),
+                 of == kReplicaSets ? "replicaset-controller" : "replication-controller"),
         queue(l,
               [this](const Key& key, client::WorkQueue::Finish finish) {
                 reconcile(key, std::move(finish));
               },
               {.workers = 16}),
         sets(c, l,
-             {.what = {.kind = kReplicaSets, .ns = "", .labels = {}},
+             {.what = {.kind = of, .ns = "", .labels = {}},
               .index_of = [](const Object& set) { return std::vector{set.meta().ns}; },
               .on_change = [this](const Object& old,
                                   const Object& now) { queue.add((now ? now : old).key()); }}),
         pods(c, l,
              {.what = {.kind = client::kPods, .ns = "", .labels = {}},
-              .index_of = index_by_controller(kKind),
+              .index_of = index_by_controller(of.kind),
               .on_change = [this](const Object& old, const Object& now) {
                 add_owner(old);
                 add_owner(now);
@@ -133,14 +138,14 @@ struct ReplicaSetController::State : std::enable_shared_from_this<ReplicaSetCont
 
   void add_owner(const Object& pod) {
     const api::OwnerReference* owner = pod ? pod.meta().controller() : nullptr;
-    if (owner != nullptr && owner->kind == kKind) {
+    if (owner != nullptr && owner->kind == of.kind) {
       queue.add({pod.meta().ns, owner->name});
     }
   }
 
   void add_adopters(const Object& pod) {
     for (const Key& key : sets.keyed(pod.meta().ns)) {
-      const auto view = model::pod_selector_view(*sets.find(key));
+      const auto view = selector_of(*sets.find(key));
       if (view && (*view)->selector && (*view)->selector->matches(pod.meta().labels)) {
         queue.add(key);
       }
@@ -187,7 +192,7 @@ struct ReplicaSetController::State : std::enable_shared_from_this<ReplicaSetCont
   /// Tells the set's pods to the question; pods to adopt or release come first.
   Claims claim(const Object& set, ReplicaQuestion& question) const {
     Claims claims{.owner = set, .adopt = {}, .release = {}};
-    const auto view = model::pod_selector_view(set);
+    const auto view = selector_of(set);
     if (!view || !(*view)->selector) {
       return claims;
     }
@@ -320,6 +325,7 @@ struct ReplicaSetController::State : std::enable_shared_from_this<ReplicaSetCont
     sets.store_status(pass->set, wanted, pass->finish);
   }
 
+  client::GroupKind of;
   client::Client& client;
   Loop& loop;
   Rng names;
@@ -329,8 +335,9 @@ struct ReplicaSetController::State : std::enable_shared_from_this<ReplicaSetCont
   FreshView pods;
 };
 
-ReplicaSetController::ReplicaSetController(client::Client& client, Loop& loop, Rng rng)
-    : state_(std::make_shared<State>(client, loop, std::move(rng))) {}
+ReplicaSetController::ReplicaSetController(client::Client& client, Loop& loop, Rng rng,
+                                           const client::GroupKind& of)
+    : state_(std::make_shared<State>(client, loop, std::move(rng), of)) {}
 
 ReplicaSetController::~ReplicaSetController() = default;
 

@@ -1,5 +1,6 @@
-// Keeps the pods of ReplicaSets as many as they want, adopts and releases pods by their labels, and
-// keeps the status true. Source: kubernetes pkg/controller/replicaset.
+// Keeps the pods of ReplicaSets, or of their forebears ReplicationControllers, as many as they
+// want, adopts and releases pods by their labels, and keeps the status true. Source: kubernetes
+// pkg/controller/replicaset.
 #pragma once
 
 #include <memory>
@@ -11,10 +12,13 @@
 namespace berth::controllers {
 
 inline const client::GroupKind kReplicaSets{"apps", "ReplicaSet"};
+inline const client::GroupKind kReplicationControllers{"", "ReplicationController"};
 
 class ReplicaSetController {
  public:
-  ReplicaSetController(client::Client& client, Loop& loop, Rng rng);
+  /// `of` is one of the two kinds above.
+  ReplicaSetController(client::Client& client, Loop& loop, Rng rng,
+                       const client::GroupKind& of = kReplicaSets);
   ~ReplicaSetController();
   ReplicaSetController(const ReplicaSetController&) = delete;
   ReplicaSetController& operator=(const ReplicaSetController&) = delete;

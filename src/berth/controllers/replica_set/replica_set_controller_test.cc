@@ -63,5 +63,21 @@ TEST_F(ReplicaSets, ReleasePodsThatMatchNoMore) {
   EXPECT_EQ(plane.all(client::kPods).size(), 2U);
 }
 
+TEST(ReplicationControllers, KeepTheirPods) {
+  test::ControlPlane plane;
+  const ReplicaSetController kept(plane.client, plane.loop, Rng(1), kReplicationControllers);
+  plane.create(*api::parse_json(
+      R"({"apiVersion":"v1","kind":"ReplicationController","metadata":{"name":"old","namespace":)"
+      R"("default"},"spec":{"replicas":2,"selector":{"app":"old"},"template":{"metadata":{)"
+      R"("labels":{"app":"old"}},"spec":{"containers":[{"name":"c","image":"x"}]}}}})"));
+  plane.run_for(Duration::minutes(1));
+  const auto pods = plane.all(client::kPods);
+  ASSERT_EQ(pods.size(), 2U);
+  ASSERT_NE(pods.front().meta().controller(), nullptr);
+  EXPECT_EQ(pods.front().meta().controller()->kind, "ReplicationController");
+  const api::Object stored = plane.find(kReplicationControllers, {"default", "old"});
+  EXPECT_EQ(api::find_path(stored.json(), "status.replicas")->as_int64(), 2);
+}
+
 } // namespace
 } // namespace berth::controllers

@@ -10,10 +10,13 @@
 
 #include "berth/base/log.h"
 #include "berth/client/work_queue.h"
+#include "berth/controllers/finalizers.h"
 #include "berth/controllers/fresh_view.h"
 #include "berth/controllers/gather.h"
 #include "berth/controllers/volume/claim_plan.h"
+#include "berth/controllers/volume/protection.h"
 #include "berth/controllers/volume/volume_documents.h"
+#include "berth/store/storage_defaults.h"
 
 namespace berth::controllers {
 
@@ -95,9 +98,14 @@ struct VolumeController::State : std::enable_shared_from_this<VolumeController::
                                     const Object& now) { claim_changed(old, now); }}),
         pods(c, l,
              {.what = {.kind = client::kPods},
-              .index_of = {},
-              .on_change = [this](const Object&, const Object& now) { pod_changed(now); }}) {
-    for (FreshView* const view : {&classes, &volumes, &claims}) {
+              .index_of = &claims_held_by,
+              .on_change = [this](const Object& old, const Object& now) {
+                pod_changed(now);
+                if (old && !now) {
+                  pod_gone(old);
+                }
+              }}) {
+    for (FreshView* const view : {&classes, &volumes, &claims, &pods}) {
       view->on_sync([this] { look_at_everything(); });
     }
   }
@@ -177,6 +185,16 @@ struct VolumeController::State : std::enable_shared_from_this<VolumeController::
     }
   }
 
+  void pod_gone(const Object& pod) {
+    if (const auto view = model::pod_view(pod)) {
+      for (const model::PodVolume& volume : (*view)->spec.volumes) {
+        if (!volume.claim.empty()) {
+          claim_queue.add({pod.meta().ns, volume.claim});
+        }
+      }
+    }
+  }
+
   // ---- claims ---------------------------------------------------------------------------------
 
   void reconcile_claim(const Key& key, Finish finish) {
@@ -189,6 +207,11 @@ struct VolumeController::State : std::enable_shared_from_this<VolumeController::
     if (!claim) {
       log(LogLevel::Warn, "volume-controller", to_string(claim.error()));
       finish(Outcome::Done);
+      return;
+    }
+    const bool held = !pods.synced() || !pods.keyed(key.to_string()).empty();
+    if (protected_for_nothing(*object, held)) {
+      let_go(claims, client::kVolumeClaims, *object, store::kClaimProtection, finish);
       return;
     }
     const auto all_volumes = views_of<VolumeView>(volumes, &model::volume_view);
@@ -254,6 +277,27 @@ struct VolumeController::State : std::enable_shared_from_this<VolumeController::
                      view.gone(key, uid);
                    }
                    finish(answer || gone ? Outcome::Done : Outcome::Retry);
+                 });
+  }
+
+  /// The protection comes off: with it goes what was deleted.
+  void let_go(FreshView& view, const client::GroupKind& kind, const Object& object,
+              std::string_view protection, const Finish& finish) {
+    client.patch(kind, object.key(), without_finalizer(object, protection),
+                 client::Subresource::None,
+                 [weak = weak_from_this(), &view, key = object.key(), uid = object.meta().uid,
+                  finish](Result<Object> left) {
+                   const auto self = weak.lock();
+                   if (!self) {
+                     return;
+                   }
+                   const bool gone = !left && left.error().code == Code::NotFound;
+                   if (left) {
+                     view.removed(*left);
+                   } else if (gone) {
+                     view.gone(key, uid);
+                   }
+                   finish(left || gone ? Outcome::Done : Outcome::Retry);
                  });
   }
 
@@ -339,11 +383,19 @@ struct VolumeController::State : std::enable_shared_from_this<VolumeController::
   void reconcile_volume(const Key& key, Finish finish) {
     const Object* object = volumes.find(key);
     const auto view = object != nullptr ? model::volume_view(*object) : Result<VolumeView>();
-    if (!view || !*view || !synced() || (*view)->meta.deletion_timestamp) {
+    if (!view || !*view || !synced()) {
       finish(Outcome::Done);
       return;
     }
+    if (protected_for_nothing(*object)) {
+      let_go(volumes, client::kVolumes, *object, store::kVolumeProtection, finish);
+      return;
+    }
     const model::PersistentVolume& volume = **view;
+    if (volume.meta.deletion_timestamp && volume.phase != "Bound") {
+      finish(Outcome::Done);
+      return;
+    }
     if (!volume.claim || volume.claim->uid.empty()) {
       if (volume.phase == "Available") {
         finish(Outcome::Done);
@@ -382,6 +434,10 @@ struct VolumeController::State : std::enable_shared_from_this<VolumeController::
     const auto view = object != nullptr ? model::volume_view(*object) : Result<VolumeView>();
     if (!view || !*view) {
       finish(Outcome::Done);
+    } else if ((*view)->phase != "Released") {
+      write(volumes, client::kVolumes, *object,
+            patch_phase((*view)->meta.resource_version, "Released"), client::Subresource::Status,
+            finish);
     } else if ((*view)->reclaim_policy == "Delete") {
       client.remove(
           client::kVolumes, key, {.uid = object->meta().uid},
@@ -398,12 +454,8 @@ struct VolumeController::State : std::enable_shared_from_this<VolumeController::
             }
             finish(left || absent ? Outcome::Done : Outcome::Retry);
           });
-    } else if ((*view)->phase == "Released") {
-      finish(Outcome::Done);
     } else {
-      write(volumes, client::kVolumes, *object,
-            patch_phase((*view)->meta.resource_version, "Released"), client::Subresource::Status,
-            finish);
+      finish(Outcome::Done);
     }
   }
 

@@ -1,8 +1,8 @@
 // Persistent volumes: binds claims to volumes that match, provisions volumes of classes that can
 // (in simulation: any provisioner's volume exists as soon as its object does), gives claims without
-// a class the default one, makes the claims of pods' ephemeral volumes, and releases or deletes
-// volumes whose claim is gone. Rules: Kubernetes' persistent volume, provisioner and ephemeral
-// volume controllers.
+// a class the default one, makes the claims of pods' ephemeral volumes, releases or deletes volumes
+// whose claim is gone, and lets go of deleted claims and volumes that nobody uses. Rules:
+// Kubernetes' persistent volume, provisioner, ephemeral volume and protection controllers.
 #pragma once
 
 #include <memory>
