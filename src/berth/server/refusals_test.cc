@@ -115,6 +115,24 @@ TEST_F(Asked, NewObjectsHaveNoVersion) {
             "500 resourceVersion should not be set on objects to be created");
 }
 
+TEST_F(Asked, ANameThatIsMissingIsToldWithTheRest) {
+  EXPECT_THAT(ask("POST", "/api/v1/namespaces/default/configmaps",
+                  R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{},"data":{"a b":"1"}})"),
+              testing::AllOf(testing::StartsWith(
+                                 "422 ConfigMap \"\" is invalid: [metadata.name: Required value: "
+                                 "name or generateName is required, data[a b]: "),
+                             testing::EndsWith("]")));
+}
+
+TEST_F(Asked, APatchLeavesAnObjectInItsNamespace) {
+  const std::string maps = "/api/v1/namespaces/default/configmaps";
+  ask("POST", maps, R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"m"}})");
+  EXPECT_EQ(ask("PATCH", maps + "/m", R"({"metadata":{"namespace":"kube-system"}})",
+                "application/merge-patch+json"),
+            "400 the namespace of the provided object does not match the namespace sent on the "
+            "request");
+}
+
 TEST_F(Asked, WhatAPodIsBoundToIsANode) {
   EXPECT_EQ(ask("POST", kPods + "/p/binding",
                 R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":"p"},"target":{"kind":)"

@@ -60,20 +60,28 @@ Answer<net::HttpResponse> told(const Shared& shared, const Call& call,
   return answer(status, call, render_object(*written, resource, *options));
 }
 
-/// The namespace of the path goes into the object, which may name it too.
-Answer<void> place(const Call& call, const schema::Resource& resource, json::value& document) {
-  json::object& meta = api::object_at(document.as_object(), "metadata");
-  if (!resource.namespaced()) {
-    meta.stable_erase("namespace");
-    return {};
-  }
-  const json::value* given = meta.if_contains("namespace");
-  if (given != nullptr && given->is_string() && !given->get_string().empty() &&
-      std::string_view(given->get_string()) != call.info.ns) {
+/// The object may leave out its namespace, and name that of the path.
+Answer<void> check_namespace(const Call& call, const schema::Resource& resource,
+                             const json::value& document) {
+  const std::string_view given = api::string_at(document, "metadata.namespace");
+  if (resource.namespaced() && !given.empty() && given != call.info.ns) {
     return bad_request("the namespace of the provided object does not match the namespace sent on "
                        "the request");
   }
-  meta["namespace"] = call.info.ns;
+  return {};
+}
+
+/// The namespace of the path goes into the object.
+Answer<void> place(const Call& call, const schema::Resource& resource, json::value& document) {
+  if (auto fits = check_namespace(call, resource, document); !fits) {
+    return fits;
+  }
+  json::object& meta = api::object_at(document.as_object(), "metadata");
+  if (resource.namespaced()) {
+    meta["namespace"] = call.info.ns;
+  } else {
+    meta.stable_erase("namespace");
+  }
   return {};
 }
 
@@ -393,6 +401,9 @@ Answer<net::HttpResponse> patch_object(const Shared& shared, Call& call,
   }
   if (auto named = check_name(call, *document); !named) {
     return tl::unexpected(std::move(named).error());
+  }
+  if (auto fits = check_namespace(call, resource, *document); !fits) {
+    return tl::unexpected(std::move(fits).error());
   }
   auto checked = checked_object(call, resource.gvk(), *resource.type, json::serialize(*document));
   if (!checked) {

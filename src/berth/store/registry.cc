@@ -153,6 +153,10 @@ Result<api::Object> Registry::put(api::json::value document, const AdmissionRequ
                                   const WriteOptions& how) {
   const Check check = [&](const api::Object& object) -> Result<void> {
     BERTH_CHECK(validate(options_.admission, request, object));
+    if (object.meta().name.empty()) { // whatever the admission judges
+      return invalid(request.kind, "",
+                     {required_field("metadata.name", "name or generateName is required")});
+    }
     if (request.kind == kPods &&
         (request.before == nullptr || request.subresource == Subresource::Resize)) {
       return quotas_.admit(*store_, object, request.before);
@@ -227,7 +231,7 @@ Result<void> Registry::choose_name(const GroupKind& kind, api::json::object& met
   }
   const std::string base = text("generateName").substr(0, kMaxGeneratedBase);
   if (base.empty()) {
-    return invalid(kind, "", {required_field("metadata.name", "name or generateName is required")});
+    return {}; // told with what else is wrong
   }
   for (int attempt = 0; attempt < kNameAttempts; ++attempt) {
     const std::string name = base + rng_.name_suffix();
