@@ -8,6 +8,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
 #include "berth/hardware/formats/import.h"
 #include "berth/hardware/formats/platform_yaml.h"
 #include "berth/hardware/formats/topo_matrix.h"
@@ -196,9 +198,7 @@ TEST_P(BadXmls, SayWhereAndWhy) {
 std::string nested(int depth) {
   std::string out;
   for (int i = 0; i < depth; ++i) {
-    char bus[16];
-    std::snprintf(bus, sizeof bus, "0000:%02x:01.0", i + 16);
-    out += "<pci busid=\"" + std::string(bus) + "\">";
+    out += fmt::format("<pci busid=\"0000:{:02x}:01.0\">", i + 16);
   }
   for (int i = 0; i < depth; ++i) {
     out += "</pci>";
