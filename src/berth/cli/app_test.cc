@@ -13,6 +13,7 @@
 #include "berth/cli/completion.h"
 #include "berth/cli/help.h"
 #include "berth/report/text.h"
+#include "berth/testing/berth_run.h"
 #include "berth/testing/golden_text.h"
 
 namespace berth::cli {
@@ -21,37 +22,21 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-struct Outcome {
-  int code = 0;
-  std::string out;
-  std::string err;
-};
-
-Outcome run(const std::vector<std::string>& words) {
-  std::ostringstream out;
-  std::ostringstream err;
-  Terminal terminal{.out = {.to = &out}, .err = {.to = &err}};
-  terminal.version = "berth 0.0.0 (commit test)";
-  const int code =
-      run_program(words, terminal, [](const char*) { return std::optional<std::string>(); });
-  return {code, out.str(), err.str()};
-}
-
 TEST(App, AloneItShowsWhatThereIs) {
-  const Outcome o = run({});
+  const test::Outcome o = test::berth({});
   EXPECT_EQ(o.code, 0);
   EXPECT_EQ(o.err, "");
   for (const Command& command : commands()) {
     EXPECT_THAT(o.out, HasSubstr(std::string(command.name)));
     EXPECT_THAT(o.out, HasSubstr(std::string(command.summary.substr(0, 20))));
   }
-  EXPECT_EQ(run({"help"}).out, o.out);
-  EXPECT_EQ(run({"--help"}).out, o.out);
+  EXPECT_EQ(test::berth({"help"}).out, o.out);
+  EXPECT_EQ(test::berth({"--help"}).out, o.out);
 }
 
 TEST(App, VersionGoesToStandardOutput) {
-  EXPECT_EQ(run({"--version"}).out, "berth 0.0.0 (commit test)\n");
-  EXPECT_EQ(run({"version"}).out, "berth 0.0.0 (commit test)\n");
+  EXPECT_EQ(test::berth({"--version"}).out, "berth 0.0.0 (commit test)\n");
+  EXPECT_EQ(test::berth({"version"}).out, "berth 0.0.0 (commit test)\n");
 }
 
 struct Case {
@@ -63,7 +48,7 @@ struct Case {
 class UsageErrors : public ::testing::TestWithParam<Case> {};
 
 TEST_P(UsageErrors, ExitWithTwoAndSayWhatToTry) {
-  const Outcome o = run(GetParam().words);
+  const test::Outcome o = test::berth(GetParam().words);
   EXPECT_EQ(o.code, 2);
   EXPECT_EQ(o.out, "");
   EXPECT_EQ(o.err, std::string(GetParam().error) + "\n");
@@ -113,7 +98,7 @@ TEST(App, RunFlagsWithBadValuesAreUsageErrors) {
         {"run", "-f", "x", "--at", "5m:explode:dgx-h100-1"},
         {"run", "-f", "x", "--until", "yesterday"},
         {"run", "-f", "x", "--default-run-for", "a while"}}) {
-    const Outcome o = run(words);
+    const test::Outcome o = test::berth(words);
     EXPECT_EQ(o.code, 2) << words[3];
     EXPECT_THAT(o.err, HasSubstr(words[3] + " " + words[4])) << "names the flag and the value";
     const bool knows_better = words[4] == "warp-core:4";
@@ -131,7 +116,7 @@ TEST(Help, EveryCommandReadsLikeAManualPage) {
     for (std::string word; name >> word;) {
       words.push_back(word);
     }
-    const Outcome o = run(words);
+    const test::Outcome o = test::berth(words);
     EXPECT_EQ(o.code, 0);
     EXPECT_THAT(o.out, HasSubstr("SYNOPSIS"));
     EXPECT_THAT(o.out, HasSubstr("--color"));
@@ -140,7 +125,7 @@ TEST(Help, EveryCommandReadsLikeAManualPage) {
     }
     words.erase(words.begin());
     words.emplace_back("--help");
-    EXPECT_EQ(run(words).out, o.out) << "help COMMAND and COMMAND --help are one page";
+    EXPECT_EQ(test::berth(words).out, o.out) << "help COMMAND and COMMAND --help are one page";
     std::istringstream lines(o.out);
     for (std::string line; std::getline(lines, line);) {
       EXPECT_LE(report::display_width(line), 100U) << line;
@@ -150,14 +135,15 @@ TEST(Help, EveryCommandReadsLikeAManualPage) {
 }
 
 TEST(Help, AGroupShowsItsCommands) {
-  const Outcome o = run({"help", "top"});
+  const test::Outcome o = test::berth({"help", "top"});
   EXPECT_THAT(o.out, HasSubstr("berth top nodes - "));
   EXPECT_THAT(o.out, HasSubstr("berth top pods - "));
-  EXPECT_EQ(run({"top", "--help"}).out, o.out);
+  EXPECT_EQ(test::berth({"top", "--help"}).out, o.out);
 }
 
 TEST(Help, OfRun) {
-  berth::testing::expect_golden("src/berth/cli/testdata/help-run.txt", run({"help", "run"}).out);
+  berth::testing::expect_golden("src/berth/cli/testdata/help-run.txt",
+                                test::berth({"help", "run"}).out);
 }
 
 TEST(Help, AsAKubectlPluginItNamesItselfSo) {
@@ -245,19 +231,19 @@ TEST(Completion, BashOffersWhatFits) {
 }
 
 TEST(Hardware, ListAndShow) {
-  const Outcome list = run({"hardware", "list"});
+  const test::Outcome list = test::berth({"hardware", "list"});
   EXPECT_EQ(list.code, 0);
   EXPECT_THAT(list.out, HasSubstr("dgx-h100"));
   EXPECT_THAT(list.out, HasSubstr("ALL-REDUCE"));
-  EXPECT_THAT(run({"hardware", "list", "--no-headers"}).out, Not(HasSubstr("ALL-REDUCE")));
-  EXPECT_THAT(run({"hardware", "list", "-o", "name"}).out, HasSubstr("t4-pcie-1\n"));
+  EXPECT_THAT(test::berth({"hardware", "list", "--no-headers"}).out, Not(HasSubstr("ALL-REDUCE")));
+  EXPECT_THAT(test::berth({"hardware", "list", "-o", "name"}).out, HasSubstr("t4-pcie-1\n"));
   berth::testing::expect_golden("src/berth/cli/testdata/hardware-list.txt", list.out);
   berth::testing::expect_golden("src/berth/cli/testdata/hardware-show-dgx-h100.txt",
-                                run({"hardware", "show", "dgx-h100"}).out);
+                                test::berth({"hardware", "show", "dgx-h100"}).out);
 }
 
 TEST(Hardware, AnUnknownPlatformIsAnErrorWithASuggestion) {
-  const Outcome o = run({"hardware", "show", "dgx-h10"});
+  const test::Outcome o = test::berth({"hardware", "show", "dgx-h10"});
   EXPECT_EQ(o.code, 1);
   EXPECT_EQ(
       o.err,
@@ -265,8 +251,8 @@ TEST(Hardware, AnUnknownPlatformIsAnErrorWithASuggestion) {
 }
 
 TEST(Color, AlwaysColoursEvenAPipe) {
-  EXPECT_THAT(run({"hardware", "list", "--color", "always"}).out, HasSubstr("\x1b["));
-  EXPECT_THAT(run({"hardware", "list"}).out, Not(HasSubstr("\x1b[")));
+  EXPECT_THAT(test::berth({"hardware", "list", "--color", "always"}).out, HasSubstr("\x1b["));
+  EXPECT_THAT(test::berth({"hardware", "list"}).out, Not(HasSubstr("\x1b[")));
 }
 
 } // namespace

@@ -1,15 +1,13 @@
 // berth hardware, its sub-commands and berth labels, with a mock of the driver's library.
 #include <cstdlib>
-#include <sstream>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "berth/cli/app.h"
 #include "berth/cli/platform_files.h"
 #include "berth/hardware/formats/nccl_xml.h"
 #include "berth/hardware/formats/platform_yaml.h"
 #include "berth/hardware/formats/topo_matrix.h"
+#include "berth/testing/berth_run.h"
 #include "berth/testing/nvml_profile.h"
 #include "berth/testing/temp_files.h"
 
@@ -22,21 +20,6 @@ using ::testing::StartsWith;
 
 const hardware::Platform& builtin(std::string_view name) {
   return *hardware::Catalogue::builtin().find(name);
-}
-
-struct Outcome {
-  int code = 0;
-  std::string out;
-  std::string err;
-};
-
-Outcome run(const std::vector<std::string>& words) {
-  std::ostringstream out;
-  std::ostringstream err;
-  Terminal terminal{.out = {.to = &out}, .err = {.to = &err}};
-  const int code =
-      run_program(words, terminal, [](const char*) { return std::optional<std::string>(); });
-  return {code, out.str(), err.str()};
 }
 
 class HardwareCommands : public test::TempFiles {
@@ -58,23 +41,25 @@ class HardwareCommands : public test::TempFiles {
 
 TEST_F(HardwareCommands, ShowPrintsWhatOtherToolsRead) {
   const hardware::Platform& p = builtin("hgx-a100-4");
-  EXPECT_EQ(run({"hardware", "show", "hgx-a100-4", "--format", "topo"}).out,
+  EXPECT_EQ(test::berth({"hardware", "show", "hgx-a100-4", "--format", "topo"}).out,
             hardware::to_text(hardware::topo_matrix(p), hardware::TopoStyle::Plain));
-  EXPECT_EQ(run({"hardware", "show", "hgx-a100-4", "--format", "nccl-xml"}).out,
+  EXPECT_EQ(test::berth({"hardware", "show", "hgx-a100-4", "--format", "nccl-xml"}).out,
             hardware::nccl_xml(p));
-  EXPECT_EQ(run({"hardware", "show", "hgx-a100-4", "--format", "yaml"}).out,
+  EXPECT_EQ(test::berth({"hardware", "show", "hgx-a100-4", "--format", "yaml"}).out,
             hardware::platform_yaml(p));
-  EXPECT_THAT(run({"hardware", "show", "hgx-a100-4", "--format", "picture"}).out,
+  EXPECT_THAT(test::berth({"hardware", "show", "hgx-a100-4", "--format", "picture"}).out,
               HasSubstr("└─ socket 1"));
 }
 
 TEST_F(HardwareCommands, AFileStandsWhereAPlatformDoes) {
   const std::string file = write("mine.yaml", hardware::platform_yaml(builtin("t4-pcie-1")));
-  EXPECT_EQ(run({"hardware", "show", file}).out, run({"hardware", "show", "t4-pcie-1"}).out);
-  const Outcome broken = run({"hardware", "show", write("broken.yaml", "name: broken\n")});
+  EXPECT_EQ(test::berth({"hardware", "show", file}).out,
+            test::berth({"hardware", "show", "t4-pcie-1"}).out);
+  const test::Outcome broken =
+      test::berth({"hardware", "show", write("broken.yaml", "name: broken\n")});
   EXPECT_EQ(broken.code, 1);
   EXPECT_THAT(broken.err, HasSubstr("broken.yaml:1:1: required field is missing: title"));
-  const Outcome none = run({"hardware", "show", path("none.yaml")});
+  const test::Outcome none = test::berth({"hardware", "show", path("none.yaml")});
   EXPECT_EQ(none.code, 1);
   EXPECT_THAT(none.err, HasSubstr("none.yaml"));
 }
@@ -85,7 +70,7 @@ TEST_F(HardwareCommands, ImportMakesAPlatformOfEitherDump) {
        {hardware::to_text(hardware::topo_matrix(p), hardware::TopoStyle::Underlined),
         hardware::nccl_xml(p)}) {
     const std::string dump = write("My Node_1.txt", text);
-    const Outcome o = run({"hardware", "import", dump});
+    const test::Outcome o = test::berth({"hardware", "import", dump});
     ASSERT_EQ(o.code, 0) << o.err;
     EXPECT_THAT(o.out, HasSubstr("\nname: my-node-1\n"));
     EXPECT_THAT(o.err, HasSubstr("as in dgx-h100"));
@@ -98,8 +83,8 @@ TEST_F(HardwareCommands, WhatImportWritesIsWhatNodesTake) {
       write("topo.txt", hardware::to_text(hardware::topo_matrix(builtin("l40s-pcie-8")),
                                           hardware::TopoStyle::Plain));
   const std::string file = path("mine.yaml");
-  const Outcome o =
-      run({"hardware", "import", dump, "--name", "mine", "--like", "l40s-pcie-8", "-o", file});
+  const test::Outcome o = test::berth(
+      {"hardware", "import", dump, "--name", "mine", "--like", "l40s-pcie-8", "-o", file});
   ASSERT_EQ(o.code, 0) << o.err;
   EXPECT_EQ(o.out, "");
   EXPECT_THAT(o.err, HasSubstr("up --nodes " + file + ":4"));
@@ -125,25 +110,26 @@ TEST_F(HardwareCommands, AnotherPlatformOfAKnownNameIsRefused) {
 }
 
 TEST_F(HardwareCommands, ImportSaysWhatIsWrong) {
-  const Outcome text = run({"hardware", "import", write("a.txt", "hello\n")});
+  const test::Outcome text = test::berth({"hardware", "import", write("a.txt", "hello\n")});
   EXPECT_EQ(text.code, 1);
   EXPECT_THAT(text.err, HasSubstr("a.txt: no matrix of nvidia-smi topo -m"));
-  const Outcome xml = run({"hardware", "import", write("a.xml", "<system version=\"1\">\n")});
+  const test::Outcome xml =
+      test::berth({"hardware", "import", write("a.xml", "<system version=\"1\">\n")});
   EXPECT_EQ(xml.code, 1);
   EXPECT_THAT(xml.err, HasSubstr("not well-formed XML"));
-  EXPECT_EQ(run({"hardware", "import", path("none")}).code, 1);
+  EXPECT_EQ(test::berth({"hardware", "import", path("none")}).code, 1);
   const std::string good = write("b.xml", hardware::nccl_xml(builtin("t4-pcie-1")));
-  EXPECT_THAT(run({"hardware", "import", good, "--name", "Not Good"}).err,
+  EXPECT_THAT(test::berth({"hardware", "import", good, "--name", "Not Good"}).err,
               HasSubstr("not a platform name"));
-  EXPECT_THAT(run({"hardware", "import", good, "--like", "dgx-h10"}).err,
+  EXPECT_THAT(test::berth({"hardware", "import", good, "--like", "dgx-h10"}).err,
               HasSubstr("did you mean dgx-h100?"));
-  EXPECT_THAT(run({"hardware", "import", good, "-o", path("no/such/folder.yaml")}).err,
+  EXPECT_THAT(test::berth({"hardware", "import", good, "-o", path("no/such/folder.yaml")}).err,
               HasSubstr("the file cannot be written"));
 }
 
 TEST_F(HardwareCommands, AMachineWithoutADriverSaysHowToSimulateOne) {
   setenv("BERTH_NVML", "/nowhere/libnvidia-ml.so.1", 1);
-  const Outcome o = run({"hardware"});
+  const test::Outcome o = test::berth({"hardware"});
   EXPECT_EQ(o.code, 0);
   EXPECT_EQ(o.out, "no NVIDIA GPU found on this machine\n");
   EXPECT_THAT(o.err, HasSubstr("tried /nowhere/libnvidia-ml.so.1"));
@@ -152,14 +138,14 @@ TEST_F(HardwareCommands, AMachineWithoutADriverSaysHowToSimulateOne) {
 
 TEST_F(HardwareCommands, ADriverThatDoesNotAnswerIsAFailure) {
   be("t4-pcie-1", "init=18\n");
-  const Outcome o = run({"hardware"});
+  const test::Outcome o = test::berth({"hardware"});
   EXPECT_EQ(o.code, 1);
   EXPECT_THAT(o.err, HasSubstr("of different driver versions"));
 }
 
 TEST_F(HardwareCommands, TheGpusOfThisMachineAreShown) {
   be("dgx-h100", "3.lost=1\n5.reset=1\n6.mig=1\n");
-  const Outcome o = run({"hardware"});
+  const test::Outcome o = test::berth({"hardware"});
   EXPECT_EQ(o.code, 0) << o.err;
   EXPECT_THAT(o.out, HasSubstr("driver 580.95.05, CUDA up to 13.0\n"));
   EXPECT_THAT(o.out, HasSubstr("00000000:1b:00.0"));
@@ -168,49 +154,49 @@ TEST_F(HardwareCommands, TheGpusOfThisMachineAreShown) {
   EXPECT_THAT(o.out, HasSubstr("on, no devices"));
   EXPECT_THAT(o.out, Not(HasSubstr("GPU-")));
   EXPECT_THAT(o.err, HasSubstr("GPU 3 does not answer"));
-  EXPECT_THAT(run({"hardware", "--format", "wide"}).out, HasSubstr("GPU-"));
+  EXPECT_THAT(test::berth({"hardware", "--format", "wide"}).out, HasSubstr("GPU-"));
 }
 
 TEST_F(HardwareCommands, ThisMachineIsImportedFromItsOwnMatrix) {
   be("hgx-a100-4");
-  const Outcome matrix = run({"hardware", "--format", "topo"});
+  const test::Outcome matrix = test::berth({"hardware", "--format", "topo"});
   ASSERT_EQ(matrix.code, 0);
   EXPECT_THAT(matrix.out, StartsWith("\tGPU0\tGPU1\tGPU2\tGPU3\tCPU Affinity"));
-  const Outcome o = run({"hardware", "import", write("own.txt", matrix.out)});
+  const test::Outcome o = test::berth({"hardware", "import", write("own.txt", matrix.out)});
   EXPECT_EQ(o.code, 0) << o.err;
   EXPECT_THAT(o.out, HasSubstr("between: [0, 1], links: 4"));
 }
 
 TEST_F(HardwareCommands, LabelsOfSimulatedAndRealMachines) {
-  const Outcome o = run({"labels", "--platform", "dgx-h100"});
+  const test::Outcome o = test::berth({"labels", "--platform", "dgx-h100"});
   ASSERT_EQ(o.code, 0) << o.err;
   EXPECT_THAT(o.out, HasSubstr("nvidia.com/gpu.count=8\n"));
   EXPECT_THAT(o.out, HasSubstr("nvidia.com/gpu.product=NVIDIA-H100-80GB-HBM3\n"));
   EXPECT_THAT(o.out, Not(HasSubstr("timestamp")));
-  EXPECT_THAT(run({"labels", "--platform", "t4-pcie-1", "-o", "yaml"}).out,
+  EXPECT_THAT(test::berth({"labels", "--platform", "t4-pcie-1", "-o", "yaml"}).out,
               HasSubstr("nvidia.com/gpu.memory: \"15360\"\n"));
-  EXPECT_THAT(run({"labels", "--platform", "t4-pcie-1", "-o", "json"}).out,
+  EXPECT_THAT(test::berth({"labels", "--platform", "t4-pcie-1", "-o", "json"}).out,
               HasSubstr("\"nvidia.com/gpu.count\": \"1\""));
-  EXPECT_THAT(run({"labels", "--platform", "t4-pcie-1", "--sharing", "time-slicing", "--replicas",
-                   "4", "--timestamp", "1700000000"})
+  EXPECT_THAT(test::berth({"labels", "--platform", "t4-pcie-1", "--sharing", "time-slicing",
+                           "--replicas", "4", "--timestamp", "1700000000"})
                   .out,
               HasSubstr("nvidia.com/gfd.timestamp=1700000000\n"));
   be("l40s-pcie-8");
-  EXPECT_THAT(run({"labels"}).out, HasSubstr("nvidia.com/gpu.product=NVIDIA-L40S\n"));
+  EXPECT_THAT(test::berth({"labels"}).out, HasSubstr("nvidia.com/gpu.product=NVIDIA-L40S\n"));
 }
 
 TEST_F(HardwareCommands, LabelsSayWhatIsWrong) {
-  EXPECT_EQ(run({"labels", "--platform", "t4-pcie-1", "--replicas", "many"}).code, 2);
-  EXPECT_EQ(run({"labels", "--platform", "t4-pcie-1", "--replicas", "2"}).code, 1);
-  EXPECT_EQ(run({"labels", "--platform", "t4"}).code, 1);
+  EXPECT_EQ(test::berth({"labels", "--platform", "t4-pcie-1", "--replicas", "many"}).code, 2);
+  EXPECT_EQ(test::berth({"labels", "--platform", "t4-pcie-1", "--replicas", "2"}).code, 1);
+  EXPECT_EQ(test::berth({"labels", "--platform", "t4"}).code, 1);
   setenv("BERTH_NVML", "/nowhere/libnvidia-ml.so.1", 1);
-  const Outcome o = run({"labels"});
+  const test::Outcome o = test::berth({"labels"});
   EXPECT_EQ(o.code, 1);
   EXPECT_THAT(o.err, HasSubstr("try berth labels --platform dgx-h100"));
 }
 
 TEST_F(HardwareCommands, AWrongSubCommandIsNoArgument) {
-  const Outcome o = run({"hardware", "shwo"});
+  const test::Outcome o = test::berth({"hardware", "shwo"});
   EXPECT_EQ(o.code, 2);
   EXPECT_THAT(o.err, HasSubstr("did you mean \"hardware show\"?"));
 }
