@@ -1,29 +1,15 @@
 // The catalogue against dumps of real machines, where those are at hand (BERTH_SHARED or
 // ../shared).
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <regex>
 #include <sstream>
 
 #include <gtest/gtest.h>
 
 #include "berth/hardware/platform.h"
+#include "berth/testing/shared_file.h"
 
 namespace berth::hardware {
 namespace {
-
-namespace fs = std::filesystem;
-
-std::string shared_file(const std::string& path) {
-  const char* root = std::getenv("BERTH_SHARED");
-  const fs::path file =
-      (root != nullptr ? fs::path(root) : fs::path(BERTH_SOURCE_DIR) / ".." / "shared") / path;
-  std::ifstream in(file);
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
 
 const Platform& builtin(std::string_view name) {
   return *Catalogue::builtin().find(name);
@@ -45,7 +31,7 @@ class RealDumps : public ::testing::TestWithParam<Dump> {};
 
 TEST_P(RealDumps, AgreeInProductAndMemory) {
   const auto& c = GetParam();
-  const auto text = shared_file("inputs/nvidia-smi/" + c.file);
+  const auto text = berth::testing::shared_file("inputs/nvidia-smi/" + c.file);
   if (text.empty()) {
     GTEST_SKIP() << "no dump: " << c.file;
   }
@@ -75,7 +61,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& tested) { return tested.param.name; });
 
 TEST(FeatureDiscovery, EveryLabelItPromisesIsSet) {
-  const auto text = shared_file("inputs/gfd/expected-mig-none.txt");
+  const auto text = berth::testing::shared_file("inputs/gfd/expected-mig-none.txt");
   if (text.empty()) {
     GTEST_SKIP() << "no list of expected labels";
   }
@@ -104,7 +90,7 @@ TEST(FeatureDiscovery, EveryLabelItPromisesIsSet) {
 TEST(DgxA100, HangsTogetherLikeItsCloudSister) {
   // The p4d instance is the same board with half the NICs: two GPUs a switch, two switches a
   // socket.
-  const auto text = shared_file("inputs/topology/nccl-p4d-24xl-topo.xml");
+  const auto text = berth::testing::shared_file("inputs/topology/nccl-p4d-24xl-topo.xml");
   if (text.empty()) {
     GTEST_SKIP() << "no topology file";
   }

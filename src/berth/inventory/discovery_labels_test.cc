@@ -1,12 +1,12 @@
 #include "berth/inventory/discovery_labels.h"
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <regex>
+#include <sstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "berth/testing/shared_file.h"
 
 namespace berth::inventory {
 namespace {
@@ -167,12 +167,8 @@ class UpstreamExpectations : public ::testing::TestWithParam<std::pair<std::stri
 
 TEST_P(UpstreamExpectations, AreMet) {
   const auto& [file, strategy] = GetParam();
-  namespace fs = std::filesystem;
-  const char* root = std::getenv("BERTH_SHARED");
-  std::ifstream in(
-      (root != nullptr ? fs::path(root) : fs::path(BERTH_SOURCE_DIR) / ".." / "shared") /
-      "inputs/gfd" / file);
-  if (!in) {
+  std::istringstream in(berth::testing::shared_file("inputs/gfd/" + file));
+  if (in.str().empty()) {
     GTEST_SKIP() << "no list of expected labels: " << file;
   }
   const auto facts = strategy == MigStrategy::None ? simulated_facts(builtin("dgx-a100"), "n1")

@@ -1,10 +1,5 @@
 #include "berth/hardware/formats/nccl_xml.h"
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,6 +8,7 @@
 #include "berth/hardware/formats/import.h"
 #include "berth/hardware/formats/platform_yaml.h"
 #include "berth/hardware/formats/topo_matrix.h"
+#include "berth/testing/shared_file.h"
 
 namespace berth::hardware {
 namespace {
@@ -23,17 +19,6 @@ using ::testing::Not;
 
 const Platform& builtin(std::string_view name) {
   return *Catalogue::builtin().find(name);
-}
-
-std::string shared_file(const std::string& path) {
-  namespace fs = std::filesystem;
-  const char* root = std::getenv("BERTH_SHARED");
-  std::ifstream in(
-      (root != nullptr ? fs::path(root) : fs::path(BERTH_SOURCE_DIR) / ".." / "shared") / "inputs" /
-      path);
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
 }
 
 class XmlOfPlatform : public ::testing::TestWithParam<std::string> {};
@@ -109,7 +94,7 @@ const std::string kPair = R"(<system version="1">
 )";
 
 TEST(ImportNcclXml, ReadsACloudsFile) {
-  const std::string text = shared_file("topology/nccl-p4d-24xl-topo.xml");
+  const std::string text = berth::testing::shared_file("inputs/topology/nccl-p4d-24xl-topo.xml");
   if (text.empty()) {
     GTEST_SKIP() << "no topology file";
   }
@@ -148,7 +133,7 @@ TEST(ImportNcclXml, AGpuThatNoPlatformHasIsNamedByItsPciDevice) {
 }
 
 TEST(ImportNcclXml, AFileThatNcclHasYetToCompleteIsRefused) {
-  const std::string text = shared_file("topology/nccl-g5.48xl-topo.xml");
+  const std::string text = berth::testing::shared_file("inputs/topology/nccl-g5.48xl-topo.xml");
   if (text.empty()) {
     GTEST_SKIP() << "no topology file";
   }

@@ -1,16 +1,12 @@
 #include "berth/hardware/formats/topo_matrix.h"
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "berth/hardware/formats/import.h"
 #include "berth/hardware/formats/platform_yaml.h"
 #include "berth/hardware/platform.h"
+#include "berth/testing/shared_file.h"
 
 namespace berth::hardware {
 namespace {
@@ -21,17 +17,6 @@ using ::testing::IsEmpty;
 
 const Platform& builtin(std::string_view name) {
   return *Catalogue::builtin().find(name);
-}
-
-std::string shared_file(const std::string& path) {
-  namespace fs = std::filesystem;
-  const char* root = std::getenv("BERTH_SHARED");
-  std::ifstream in(
-      (root != nullptr ? fs::path(root) : fs::path(BERTH_SOURCE_DIR) / ".." / "shared") / "inputs" /
-      path);
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
 }
 
 class MatrixOfPlatform : public ::testing::TestWithParam<std::string> {};
@@ -97,7 +82,7 @@ TEST(TopoMatrix, IsWrittenAsTheToolWritesIt) {
 
 TEST(TopoMatrix, ARealCaptureIsReadAndWrittenBackByteForByte) {
   const std::string capture =
-      shared_file("nvidia-smi/capture-nvidia-h100-80gb-hbm3__590.48.01.txt");
+      berth::testing::shared_file("inputs/nvidia-smi/capture-nvidia-h100-80gb-hbm3__590.48.01.txt");
   if (capture.empty()) {
     GTEST_SKIP() << "no capture";
   }
@@ -123,7 +108,7 @@ class RealMatrices : public ::testing::TestWithParam<RealDump> {};
 
 TEST_P(RealMatrices, AreReadAndImported) {
   const RealDump& dump = GetParam();
-  const std::string text = shared_file("topology/" + dump.file);
+  const std::string text = berth::testing::shared_file("inputs/topology/" + dump.file);
   if (text.empty()) {
     GTEST_SKIP() << "no dump: " << dump.file;
   }
