@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "berth/hardware/identity.h"
+#include "berth/hardware/label_value.h"
 #include "berth/hardware/platform.h"
 
 namespace berth::hardware {
@@ -29,21 +30,6 @@ struct Version {
 constexpr Version kDriver{580, 95, 5};
 constexpr Version kCudaRuntime{13, 0, 0};
 constexpr std::string_view kKubelet = "v1.36.0";
-
-/// Feature discovery's spelling of a DMI string: blanks become '-', what a label may not hold is
-/// dropped.
-std::string label_value(std::string_view text) {
-  std::string value;
-  for (const char c : text) {
-    const bool word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    if (word || c == '-' || c == '_' || c == '.') {
-      value += c;
-    } else if (c == ' ') {
-      value += '-';
-    }
-  }
-  return value;
-}
 
 std::string yes_no(bool value) {
   return value ? "true" : "false";

@@ -5,25 +5,15 @@
 
 #include <fmt/format.h>
 
+#include "berth/hardware/label_value.h"
+
 namespace berth::inventory {
 
 namespace {
 
-constexpr std::string_view kPrefix = "nvidia.com/";
+using hardware::label_value;
 
-/// Blanks become '-', what a label may not hold is dropped.
-std::string label_value(std::string_view text) {
-  std::string value;
-  for (const char c : text) {
-    const bool word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    if (word || c == '-' || c == '_' || c == '.') {
-      value += c;
-    } else if (c == ' ') {
-      value += '-';
-    }
-  }
-  return value;
-}
+constexpr std::string_view kPrefix = "nvidia.com/";
 
 std::string_view word_of(Sharing sharing) {
   switch (sharing) {
