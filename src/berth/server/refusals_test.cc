@@ -5,49 +5,20 @@
 #include <fmt/format.h>
 
 #include "berth/api/json.h"
-#include "berth/base/virtual_loop.h"
-#include "berth/server/access/rbac_admission.h"
-#include "berth/server/api_server.h"
-#include "berth/store/memory_store.h"
+#include "berth/server/asking_fixture.h"
 
 namespace berth::server {
 namespace {
 
-class Asked : public testing::Test {
+class Asked : public Asking {
  protected:
-  Asked() {
-    (void)store::bootstrap(registry, loop.now());
-    ApiServerOptions options;
-    options.access.tokens.add(
-        "admin", {.name = "admin", .uid = {}, .groups = {"system:masters"}, .extra = {}});
-    server = *ApiServer::open(loop, registry, std::move(options));
-    loop.run_until(loop.now());
-  }
-
   /// "STATUS MESSAGE".
   std::string ask(const std::string& method, const std::string& target, std::string body = {},
                   std::string type = "application/json") {
-    std::string said;
-    server->handle({.method = method,
-                    .target = target,
-                    .headers = {{"Authorization", "Bearer admin"}, {"Content-Type", type}},
-                    .body = std::move(body)},
-                   [&](const net::HttpResponse& given) {
-                     const auto status = api::parse_json(given.body);
-                     said = fmt::format("{} {}", given.status,
-                                        status ? api::string_at(*status, "message") : "");
-                   });
-    loop.run_until(loop.now());
-    return said;
+    const net::HttpResponse given = answer(method, target, std::move(body), type);
+    const auto status = api::parse_json(given.body);
+    return fmt::format("{} {}", given.status, status ? api::string_at(*status, "message") : "");
   }
-
-  VirtualLoop loop{TimePoint::from_unix_seconds(1'700'000'000)};
-  store::MemoryStore store;
-  store::Registry registry{store,
-                           Rng(1),
-                           {.namespaces = store::Registry::Namespaces::MustExist,
-                            .admission = with_rbac(store::server_admission())}};
-  std::unique_ptr<ApiServer> server;
 };
 
 struct Refusal {

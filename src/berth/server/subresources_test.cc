@@ -5,10 +5,7 @@
 #include <fmt/format.h>
 
 #include "berth/api/json.h"
-#include "berth/base/virtual_loop.h"
-#include "berth/server/access/rbac_admission.h"
-#include "berth/server/api_server.h"
-#include "berth/store/memory_store.h"
+#include "berth/server/asking_fixture.h"
 
 namespace berth::server {
 namespace {
@@ -17,42 +14,17 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-class Parts : public testing::Test {
+class Parts : public Asking {
  protected:
-  Parts() {
-    (void)store::bootstrap(registry, loop.now());
-    ApiServerOptions options;
-    options.access.tokens.add(
-        "admin", {.name = "admin", .uid = {}, .groups = {"system:masters"}, .extra = {}});
-    server = *ApiServer::open(loop, registry, std::move(options));
-    loop.run_until(loop.now());
-  }
-
   /// "STATUS BODY".
   std::string ask(const std::string& method, const std::string& target, std::string body = {},
                   std::string type = "application/json") {
-    std::string said;
-    server->handle({.method = method,
-                    .target = target,
-                    .headers = {{"Authorization", "Bearer admin"}, {"Content-Type", type}},
-                    .body = std::move(body)},
-                   [&](const net::HttpResponse& given) {
-                     said = fmt::format("{} {}", given.status, given.body);
-                   });
-    loop.run_until(loop.now());
-    return said;
+    const net::HttpResponse given = answer(method, target, std::move(body), type);
+    return fmt::format("{} {}", given.status, given.body);
   }
 
   static constexpr const char* kStrategic = "application/strategic-merge-patch+json";
   static constexpr const char* kMerge = "application/merge-patch+json";
-
-  VirtualLoop loop{TimePoint::from_unix_seconds(1'700'000'000)};
-  store::MemoryStore store;
-  store::Registry registry{store,
-                           Rng(1),
-                           {.namespaces = store::Registry::Namespaces::MustExist,
-                            .admission = with_rbac(store::server_admission())}};
-  std::unique_ptr<ApiServer> server;
 };
 
 TEST_F(Parts, OfAPod) {
