@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "berth/api/same.h"
 #include "berth/store/document.h"
 #include "berth/store/errors.h"
 #include "berth/store/pod_defaults.h"
@@ -73,7 +74,7 @@ void count_templates(const AdmissionRequest& request, object& whole, const objec
     }
     const value* before = api::find_path(request.before->json(), "spec.template");
     const value* now = spec.if_contains("template");
-    const bool same = before != nullptr && now != nullptr && *before == *now;
+    const bool same = before != nullptr && now != nullptr && api::same(*before, *now);
     generation = fmt::to_string(same ? number : number + 1);
   }
   api::object_at(api::object_at(whole, "metadata"), "annotations")[kTemplateGeneration] =

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "berth/api/same.h"
 #include "berth/api/selector.h"
 #include "berth/store/document.h"
 #include "berth/store/errors.h"
@@ -162,7 +163,7 @@ void check_stateful_set(const api::Object& object, FieldErrors& errors) {
 }
 
 bool same(const value* a, const value* b) {
-  return a == b || (a != nullptr && b != nullptr && *a == *b);
+  return a == b || (a != nullptr && b != nullptr && api::same(*a, *b));
 }
 
 /// The spec without what may change.

@@ -4,6 +4,7 @@
 #include <array>
 #include <set>
 
+#include "berth/api/same.h"
 #include "berth/store/naming.h"
 #include "berth/store/validation/formats.h"
 #include "berth/store/validation/judged.h"
@@ -120,7 +121,7 @@ void check_addresses(const Judged& status) {
 void check_pod_status(const api::Object& before, const api::Object& now, FieldErrors& errors) {
   const api::json::value* old = api::find(before.json(), "status");
   const api::json::value* next = api::find(now.json(), "status");
-  if (old != nullptr && next != nullptr && *old == *next) {
+  if (old != nullptr && next != nullptr && api::same(*old, *next)) {
     return;
   }
   const Judged was(old, "status", errors);

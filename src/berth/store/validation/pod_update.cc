@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "berth/api/same.h"
 #include "berth/store/document.h"
 #include "berth/store/validation/containers.h"
 #include "berth/store/validation/judged.h"
@@ -178,7 +179,7 @@ void check_selector_grows(const Judged& before, const Judged& now) {
 void check_changed_pod(const api::Object& before, const api::Object& now, FieldErrors& errors) {
   const value* old = api::find(before.json(), "spec");
   const value* next = api::find(now.json(), "spec");
-  if (old == nullptr || next == nullptr || *old == *next) {
+  if (old == nullptr || next == nullptr || api::same(*old, *next)) {
     return;
   }
   const Judged was(old, "spec", errors);
