@@ -34,17 +34,25 @@ TEST(AsioBackground, WorkIsDoneElsewhereInOrderAndToldOnTheLoop) {
 }
 
 TEST(AsioBackground, WhatWasGivenIsDoneWhenItGoes) {
+  constexpr int kGiven = 100;
   AsioLoop loop;
   int done = 0;
-  bool told = false;
+  int told = 0;
   {
     const auto background = make_background(loop);
-    for (int i = 0; i < 100; ++i) {
-      background->run([&] { ++done; }, [&] { told = true; });
+    for (int i = 0; i < kGiven; ++i) {
+      background->run([&] { ++done; },
+                      [&] {
+                        if (++told == kGiven) {
+                          loop.stop();
+                        }
+                      });
     }
   }
-  EXPECT_EQ(done, 100);
-  EXPECT_FALSE(told);
+  EXPECT_EQ(done, kGiven);
+  EXPECT_EQ(told, 0) << "that is the loop's";
+  loop.run();
+  EXPECT_EQ(told, kGiven);
 }
 
 } // namespace
