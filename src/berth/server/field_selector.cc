@@ -110,7 +110,8 @@ std::optional<Term> parse_term(std::string_view text) {
     const std::string_view raw = text.substr(at + mark.size());
     for (std::size_t i = 0; i < raw.size(); ++i) {
       if (raw[i] == '\\') {
-        if (++i == raw.size() || std::string_view("\\,=").find(raw[i]) == std::string_view::npos) {
+        ++i;
+        if (i == raw.size() || std::string_view("\\,=").find(raw[i]) == std::string_view::npos) {
           return std::nullopt;
         }
       } else if (raw[i] == '=' || raw[i] == ',') {
