@@ -17,12 +17,16 @@ namespace {
 namespace json = boost::json;
 using runtime::ContainerState;
 
+std::string container_id(const runtime::ContainerStatus& status) {
+  return fmt::format("{}://{}", status.runtime, status.id);
+}
+
 json::object terminated(const runtime::ContainerStatus& status) {
   json::object state{{"exitCode", status.exit_code},
                      {"reason", status.reason},
                      {"startedAt", to_rfc3339(status.started_at)},
                      {"finishedAt", to_rfc3339(status.finished_at)},
-                     {"containerID", fmt::format("berth://{}", status.id)}};
+                     {"containerID", container_id(status)}};
   if (!status.message.empty()) {
     state["message"] = status.message;
   }
@@ -118,7 +122,7 @@ json::object container_status(const PodView& view, const ContainerView& each,
   const runtime::ContainerStatus* shown = each.current ? each.current : each.previous;
   status["imageID"] = shown ? shown->image_id : "";
   if (shown) {
-    status["containerID"] = fmt::format("berth://{}", shown->id);
+    status["containerID"] = container_id(*shown);
   }
   status["started"] = each.running();
   if (each.running()) {

@@ -117,6 +117,7 @@ struct SandboxStatus {
 
 struct ContainerStatus {
   std::string id;
+  std::string runtime = "berth"; ///< whose id that is: "containerd://ID" in a pod's status
   std::string sandbox_id;
   std::string pod_uid;
   std::string name;
