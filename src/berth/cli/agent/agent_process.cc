@@ -18,8 +18,8 @@ Result<void> run_agent(const AgentProcessOptions& options, const std::function<b
   net::AsioLoop loop;
   BERTH_TRY(const auto client,
             client::RemoteClient::make(loop, options.access, {.user_agent = "berth-agent"}));
-  node::RealMachineOptions with = options.machine;
-  BERTH_TRY(with.gpus, machine_gpus(loop, options.platform.get(), with.name, say));
+  node::RealMachineOptions with = options.choice.machine;
+  BERTH_TRY(with.gpus, machine_gpus(loop, options.choice.platform.get(), with.name, say));
   node::RealMachine machine(loop, *client, std::move(with));
   BERTH_CHECK(machine.start(say));
   while (!stop()) {

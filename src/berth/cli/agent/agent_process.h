@@ -2,20 +2,16 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <string>
 
+#include "berth/cli/agent/agent_flags.h"
 #include "berth/client/kubeconfig.h"
-#include "berth/hardware/platform.h"
-#include "berth/node/real_machine.h"
 
 namespace berth::cli {
 
 struct AgentProcessOptions {
   client::ServerAccess access;
-  node::RealMachineOptions machine;
-  /// Whose GPUs are simulated; nullptr: the driver's, if there is one.
-  std::shared_ptr<const hardware::Platform> platform;
+  MachineChoice choice;
 };
 
 /// Runs until `stop` says so (asked ten times a second). `say` gets a line for each step. Error:
