@@ -395,7 +395,6 @@ void CriRuntime::State::tell(const std::vector<Change>& changes, Seen now) {
                                now = std::move(now)](Result<ContainerStatus> status) mutable {
     if (status) {
       last[change.id] = *status;
-      now[change.id] = status->state; // which may be newer than the list
       emit({change.type, *std::move(status)});
     } else if (status.error().code != Code::NotFound) {
       now.erase(change.id); // it is news again next time
