@@ -143,7 +143,7 @@ check 'and gone' 'deleted' "$k" delete pod all --timeout=60s
 kill "$agent_pid" 2>/dev/null
 wait "$agent_pid" 2>/dev/null
 start_plugin() {
-  "$berth" device-plugin --platform hgx-a100-4 --kubelet-dir "$work/kubelet/device-plugins" --cdi-dir "$work/cdi" \
+  "$berth" device-plugin --platform hgx-a100-4 --kubelet-dir "$work/kubelet" --node worker-1 --cdi-dir "$work/cdi" \
     --nvidia-dev-root "$work/devices" >>"$work/plugin.log" 2>&1 &
   plugin_pid=$!
 }
