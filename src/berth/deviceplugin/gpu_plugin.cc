@@ -53,7 +53,8 @@ Result<void> GpuPlugin::write_cdi_spec() {
     return {};
   }
   const cdi::NvidiaSpecOptions options{.kind = std::string(cdi::kDevicePluginKind),
-                                       .naming = cdi::DeviceNaming::Uuid,
+                                       .naming = {cdi::DeviceNaming::Uuid},
+                                       .all = cdi::AllDevice::LeftOut,
                                        .visible_devices = cdi::VisibleDevices::FromPlugin,
                                        .uvm_major = options_.uvm_major};
   return cdi_->put(kCdiSpecFile, cdi::Registry::kDynamic, cdi::nvidia_spec(gpus, options));
