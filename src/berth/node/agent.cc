@@ -301,8 +301,10 @@ void Agent::State::tell_gpu_health() {
                     fmt::format("GPU {} ({}) is healthy again", gpu.index, gpu.uuid));
       continue;
     }
-    const inventory::GpuProbe probe = place.inventory->probe(gpu.index);
-    const std::string why = probe.last_xid != 0 ? inventory::describe_xid(probe.last_xid) : "lost";
+    std::string why = inventory::illness(place.inventory->probe(gpu.index));
+    if (why.empty()) {
+      why = "its device plugin says so";
+    }
     events.record(reporter->node(), EventType::Warning, "GpuUnhealthy",
                   fmt::format("GPU {} ({}) is unhealthy: {}", gpu.index, gpu.uuid, why));
   }
