@@ -160,6 +160,12 @@ struct RegistryLogin {
   std::string server;
 };
 
+/// Whom an image says its processes run as; neither: root.
+struct ImageUser {
+  std::optional<std::int64_t> uid;
+  std::string name; ///< where it says a name, which only its own files could resolve
+};
+
 /// What a machine has of images. Callbacks are later tasks of the Loop.
 class Images {
  public:
@@ -170,6 +176,9 @@ class Images {
   /// Gives the id of what was fetched.
   virtual void pull(const std::string& image, const RegistryLogin& login,
                     Done<std::string> done) = 0;
+  /// Of an image that is there. Who does not know says root, the answer that keeps a container that
+  /// must not be root from being so.
+  virtual void user_of(const std::string& image, Done<ImageUser> done);
 };
 
 struct ExecResult {
