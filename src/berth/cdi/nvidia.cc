@@ -137,6 +137,11 @@ class Generator {
                           numbered("/dev/nvidia-modeset", kNvidiaMajor, kNvidiaModesetMinor),
                           numbered("/dev/nvidia-uvm", options_.uvm_major, 0),
                           numbered("/dev/nvidia-uvm-tools", options_.uvm_major, 1)};
+    if (const auto& there = options_.control) {
+      std::erase_if(edits.device_nodes, [&](const DeviceNode& each) {
+        return std::ranges::find(*there, each.path) == there->end();
+      });
+    }
     const DriverFiles files =
         options_.files.value_or(usual_driver_files(options_.driver_version, options_.library_dir));
     const std::vector<std::string> read_only{"ro", "nosuid", "nodev", "rbind", "rprivate"};
@@ -144,6 +149,9 @@ class Generator {
     mount(files.tools, read_only, edits);
     mount(files.firmware, read_only, edits);
     mount(files.sockets, {"nosuid", "nodev", "rbind", "rprivate", "noexec"}, edits);
+    if (files.libraries.empty()) {
+      return edits; // nothing that a hook could be for
+    }
     edits.hooks = {hook("create-symlinks", {"--link", fmt::format("libcuda.so.1::{}/libcuda.so",
                                                                   options_.library_dir)}),
                    hook("update-ldcache", {"--folder", options_.library_dir}),

@@ -69,8 +69,11 @@ struct NvidiaSpecOptions {
   std::string driver_version = "580.95.05";
   std::string library_dir = "/usr/lib/x86_64-linux-gnu";
   std::optional<DriverFiles> files = {}; ///< nothing: the usual ones of the version
-  std::string driver_root = {};          ///< on the host, before every path of a file; "" for "/"
-  std::string dev_root = {};             ///< likewise before device nodes
+  /// The driver's own device files that there are, of nvidiactl, nvidia-modeset, nvidia-uvm and
+  /// nvidia-uvm-tools; nothing: all of them.
+  std::optional<std::vector<std::string>> control = {};
+  std::string driver_root = {}; ///< on the host, before every path of a file; "" for "/"
+  std::string dev_root = {};    ///< likewise before device nodes
   std::string hook_program = "/usr/bin/nvidia-cdi-hook"; ///< or nvidia-ctk
   std::int64_t uvm_major = 510;                          ///< dynamic: /proc/devices says it
   std::int64_t caps_major = 508;                         ///< likewise

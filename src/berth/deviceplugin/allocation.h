@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "berth/cdi/driver_numbers.h"
+#include "berth/cdi/nvidia.h"
 #include "berth/deviceplugin/config/config.h"
 #include "berth/deviceplugin/contract.h"
 #include "berth/deviceplugin/resource_plan.h"
@@ -18,6 +20,8 @@ namespace berth::deviceplugin {
 struct DriverNodes {
   std::vector<std::string> control = {"/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools",
                                       "/dev/nvidia-modeset"};
+  /// The driver's libraries and tools; nothing: those that one of its version certainly has.
+  std::optional<cdi::DriverFiles> files = {};
   cdi::MigMinors mig;
   std::int64_t uvm_major = 510;
   std::int64_t caps_major = 508;

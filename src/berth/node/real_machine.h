@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "berth/client/client.h"
+#include "berth/client/token_source.h"
+#include "berth/deviceplugin/config/config.h"
 #include "berth/model/node.h"
 #include "berth/node/agent.h"
 #include "berth/runtime/cri/cri_runtime.h"
@@ -18,16 +20,25 @@ class AsioLoop;
 
 namespace berth::node {
 
+/// As NVIDIA's plugin by default, and CDI names beside the environment.
+deviceplugin::Config real_plugin_config();
+
 struct RealMachineOptions {
   std::string name;             ///< of the Node; "": the host's name
   std::string address;          ///< InternalIP; "": the first that is not loopback
   runtime::cri::CriOptions cri; ///< its owner is set to the node's name
   std::string root = "/var/lib/kubelet";
+  std::string pod_logs = "/var/log/pods";
+  std::string cdi_directory = "/var/run/cdi"; ///< where the device plugin writes
+  /// Who gives the GPUs: the plugin of this process, or whoever registers.
+  enum class Plugin { Own, External } plugin = Plugin::Own;
+  deviceplugin::Config plugin_config = real_plugin_config();
   int max_pods = 110;
   api::Labels labels;
   std::vector<model::Taint> taints;
   /// The GPUs; nullptr: none.
   std::shared_ptr<inventory::Inventory> gpus;
+  client::TokenSource* tokens = nullptr; ///< may be null: pods get no service account tokens
 };
 
 /// Runs from start() to destruction. Destroying it is a crash as far as the cluster is concerned:

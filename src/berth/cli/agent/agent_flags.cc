@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::string_view kContainerd = "unix:///run/containerd/containerd.sock";
 constexpr std::string_view kRoot = "/var/lib/kubelet";
+constexpr std::string_view kPodLogs = "/var/log/pods";
+constexpr std::string_view kCdi = "/var/run/cdi";
 
 /// KEY=VALUE,KEY=VALUE.
 Result<api::Labels> labels_of(std::string_view text) {
@@ -75,6 +77,12 @@ Result<MachineChoice> machine_choice(const Values& values) {
   machine.name = values.get("--hostname-override");
   machine.address = values.get("--node-ip");
   machine.root = values.get("--root-dir", kRoot);
+  machine.pod_logs = values.get("--pod-logs-dir", kPodLogs);
+  machine.cdi_directory = values.get("--cdi-dir", kCdi);
+  machine.plugin_config.flags.nvidia_dev_root = values.get("--nvidia-dev-root");
+  machine.plugin = values.get("--device-plugin", "own") == "external"
+                       ? node::RealMachineOptions::Plugin::External
+                       : node::RealMachineOptions::Plugin::Own;
   machine.cri.endpoint = values.get("--container-runtime-endpoint", kContainerd);
   machine.cri.image_endpoint = values.get("--image-service-endpoint");
   BERTH_TRY(machine.max_pods, max_pods_of(values.get("--max-pods", "110")));
@@ -125,6 +133,31 @@ std::vector<Flag> machine_flags() {
            .help = "where volumes, checkpoints and sockets are kept",
            .group = "RUNTIME",
            .fallback = kRoot,
+           .offers = Offers::Files},
+          {.name = "--pod-logs-dir",
+           .value = "DIRECTORY",
+           .help = "where the output of containers is kept",
+           .group = "RUNTIME",
+           .fallback = kPodLogs,
+           .offers = Offers::Files},
+          {.name = "--device-plugin",
+           .value = "WHO",
+           .help = "own: this process gives the GPUs; external: whoever registers does, such as "
+                   "berth device-plugin",
+           .group = "GPUS",
+           .fallback = "own",
+           .choices = {"own", "external"},
+           .offers = Offers::Choices},
+          {.name = "--cdi-dir",
+           .value = "DIRECTORY",
+           .help = "where CDI specs are written and, for runtimes that know nothing of CDI, read",
+           .group = "GPUS",
+           .fallback = kCdi,
+           .offers = Offers::Files},
+          {.name = "--nvidia-dev-root",
+           .value = "DIRECTORY",
+           .help = "whose dev folder has the driver's device files; else the machine's own",
+           .group = "GPUS",
            .offers = Offers::Files}};
 }
 

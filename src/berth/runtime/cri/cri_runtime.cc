@@ -10,6 +10,7 @@
 
 #include "berth/api/json.h"
 #include "berth/base/log.h"
+#include "berth/cdi/spec_files.h"
 #include "berth/net/asio_loop.h"
 #include "berth/rpc/channel.h"
 #include "berth/rpc/typed.h"
@@ -225,11 +226,11 @@ Result<void> CriRuntime::State::put_cdi_devices(ContainerConfig& config) const {
   if (config.cdi_devices.empty() || (info && info->knows_cdi)) {
     return {};
   }
-  const cdi::SpecFiles files = cdi::read_directories(options.cdi_directories);
+  const cdi::SpecDirectories files = cdi::read_spec_directories(options.cdi_directories);
   auto applied = apply_cdi_devices(files.registry, config);
   if (!applied) {
     Error error = std::move(applied).error();
-    error.causes = files.errors; // perhaps why they are not known
+    error.causes = files.broken; // perhaps why they are not known
     return tl::unexpected(std::move(error));
   }
   if (!applied->what.empty()) {

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "berth/cdi/spec_directory.h"
 #include "berth/runtime/runtime.h"
 
 namespace berth::net {
@@ -21,7 +20,8 @@ struct CriOptions {
   /// Whose sandboxes are ours: those of other agents, and of a kubelet, on the same runtime are
   /// neither seen nor touched.
   std::string owner;
-  std::vector<cdi::SpecDirectory> cdi_directories = cdi::standard_directories();
+  /// Where CDI specs are, for runtimes that do not look themselves; the last one wins.
+  std::vector<std::string> cdi_directories = {"/etc/cdi", "/var/run/cdi"};
   /// How often the runtime is asked what it has.
   Duration relist_every = Duration::seconds(1);
 };

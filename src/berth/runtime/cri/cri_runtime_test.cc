@@ -26,7 +26,7 @@ class Cri : public test::TempFiles {
     return std::make_unique<CriRuntime>(
         loop, CriOptions{.endpoint = "unix://" + path("s"),
                          .owner = owner,
-                         .cdi_directories = {{path("cdi"), cdi::Registry::kDynamic}},
+                         .cdi_directories = {path("cdi")},
                          .relist_every = Duration::millis(5)});
   }
   /// The answer to what `ask` asks for.
