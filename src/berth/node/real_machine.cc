@@ -9,9 +9,12 @@
 #include "berth/cdi/registry.h"
 #include "berth/deviceplugin/gpu_plugin.h"
 #include "berth/deviceplugin/kubelet_socket.h"
+#include "berth/net/asio_background.h"
 #include "berth/net/asio_loop.h"
 #include "berth/node/checkpoint_store.h"
+#include "berth/node/contents/contents.h"
 #include "berth/node/machine_facts.h"
+#include "berth/node/probes/asio_network.h"
 
 namespace berth::node {
 namespace {
@@ -40,7 +43,7 @@ Result<void> make_private(const fs::path& directory) {
 struct RealMachine::State : std::enable_shared_from_this<State> {
   State(net::AsioLoop& its_loop, client::Client& its_client, RealMachineOptions its_options)
       : loop(&its_loop), client(&its_client), options(std::move(its_options)), socket(its_loop),
-        ask_again(its_loop) {}
+        background(net::make_background(its_loop)), network(its_loop), ask_again(its_loop) {}
   ~State() {
     agent.reset();
     plugin.reset();
@@ -60,6 +63,9 @@ struct RealMachine::State : std::enable_shared_from_this<State> {
   deviceplugin::KubeletSocket socket;
   cdi::Registry cdi;
   std::optional<FileCheckpointStore> checkpoint;
+  std::unique_ptr<Background> background; ///< of files
+  AsioProbeNetwork network;
+  std::optional<Contents> contents;
   Timer ask_again;
   std::unique_ptr<deviceplugin::GpuPlugin> plugin;
   std::unique_ptr<Agent> agent;
@@ -90,13 +96,23 @@ void RealMachine::State::become_node(const runtime::cri::RuntimeInfo& info) {
     plugin = std::make_unique<deviceplugin::GpuPlugin>(*loop, *options.gpus, cdi, socket,
                                                        deviceplugin::GpuPluginOptions());
   }
+  contents.emplace(ContentsPlace{.loop = loop,
+                                 .client = client,
+                                 .runtime = &*runtime,
+                                 .background = background.get(),
+                                 .tokens = options.tokens,
+                                 .network = &network},
+                   ContentsOptions{.kubelet_root = options.root,
+                                   .log_root = options.pod_logs,
+                                   .owner = options.name});
   agent = std::make_unique<Agent>(
       AgentPlace{.loop = loop,
                  .client = client,
                  .runtime = &*runtime,
                  .socket = &socket,
                  .checkpoint = &*checkpoint,
-                 .inventory = options.gpus.get()},
+                 .inventory = options.gpus.get(),
+                 .contents = &*contents},
       AgentOptions{.node_document = machine_node(facts, {.name = options.name,
                                                          .address = options.address,
                                                          .container_runtime = runtime_name,

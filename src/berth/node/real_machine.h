@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "berth/client/client.h"
+#include "berth/client/token_source.h"
 #include "berth/model/node.h"
 #include "berth/node/agent.h"
 #include "berth/runtime/cri/cri_runtime.h"
@@ -23,6 +24,8 @@ struct RealMachineOptions {
   std::string address;          ///< InternalIP; "": the first that is not loopback
   runtime::cri::CriOptions cri; ///< its owner is set to the node's name
   std::string root = "/var/lib/kubelet";
+  std::string pod_logs = "/var/log/pods";
+  client::TokenSource* tokens = nullptr; ///< null: pods get no service account tokens
   int max_pods = 110;
   api::Labels labels;
   std::vector<model::Taint> taints;

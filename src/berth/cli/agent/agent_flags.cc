@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::string_view kContainerd = "unix:///run/containerd/containerd.sock";
 constexpr std::string_view kRoot = "/var/lib/kubelet";
+constexpr std::string_view kPodLogs = "/var/log/pods";
 
 /// KEY=VALUE,KEY=VALUE.
 Result<api::Labels> labels_of(std::string_view text) {
@@ -75,6 +76,7 @@ Result<MachineChoice> machine_choice(const Values& values) {
   machine.name = values.get("--hostname-override");
   machine.address = values.get("--node-ip");
   machine.root = values.get("--root-dir", kRoot);
+  machine.pod_logs = values.get("--pod-logs-dir", kPodLogs);
   machine.cri.endpoint = values.get("--container-runtime-endpoint", kContainerd);
   machine.cri.image_endpoint = values.get("--image-service-endpoint");
   BERTH_TRY(machine.max_pods, max_pods_of(values.get("--max-pods", "110")));
@@ -125,6 +127,12 @@ std::vector<Flag> machine_flags() {
            .help = "where volumes, checkpoints and sockets are kept",
            .group = "RUNTIME",
            .fallback = kRoot,
+           .offers = Offers::Files},
+          {.name = "--pod-logs-dir",
+           .value = "DIRECTORY",
+           .help = "where the output of containers is kept",
+           .group = "RUNTIME",
+           .fallback = kPodLogs,
            .offers = Offers::Files}};
 }
 
