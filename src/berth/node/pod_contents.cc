@@ -16,6 +16,7 @@ PodContents::PodContents(Contents& contents, std::shared_ptr<const NodeAmounts> 
                                                        .background = place.background,
                                                        .tokens = place.tokens,
                                                        .root = contents.options().kubelet_root,
+                                                       .owner = contents.options().owner,
                                                        .refresh = contents.options().volume_refresh,
                                                        .allocatable = amounts_->allocatable,
                                                        .host_ip = host_ip_},

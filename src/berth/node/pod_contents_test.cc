@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "berth/node/volumes/files.h"
+#include "berth/node/volumes/owned_folder.h"
 #include "berth/testing/furnished_machine.h"
 
 namespace berth::node {
@@ -170,12 +171,27 @@ TEST_F(OnAFurnishedMachine, NothingIsLeftOfAPodThatIsGone) {
 TEST_F(OnAFurnishedMachine, FoldersOfPodsThatNobodyKnowsAreRemoved) {
   plane.create(bound("p"));
   run(Duration::seconds(5));
+  ASSERT_TRUE(make_owned_folder(path("kubelet/pods/forgotten"), "berth"));
   fs::create_directories(path("kubelet/pods/stranger/volumes/x"));
+  ASSERT_TRUE(make_owned_folder(path("kubelet/pods/of-another-agent"), "another"));
   agent.reset();
   start_agent();
   run(Duration::seconds(5));
-  EXPECT_FALSE(fs::exists(path("kubelet/pods/stranger")));
+  EXPECT_FALSE(fs::exists(path("kubelet/pods/forgotten")));
+  EXPECT_TRUE(fs::exists(path("kubelet/pods/stranger"))) << "a kubelet's, perhaps";
+  EXPECT_TRUE(fs::exists(path("kubelet/pods/of-another-agent")));
   EXPECT_TRUE(fs::exists(pod_path("p", "containers/main/0")));
+}
+
+TEST_F(OnAFurnishedMachine, APodWhoseFolderCannotBeMadeIsToldAndWaits) {
+  write("kubelet", "a file in the way");
+  plane.create(bound("p"));
+  run(Duration::seconds(2));
+  EXPECT_THAT(events("p"), Contains(HasSubstr("FailedMount: the pod's folder cannot be made: ")));
+  EXPECT_THAT(runtime->sandboxes, IsEmpty());
+  fs::remove(path("kubelet"));
+  run(Duration::seconds(5));
+  EXPECT_NE(container("p", "state.running.startedAt"), "absent");
 }
 
 TEST_F(OnAFurnishedMachine, LastWordsGoIntoTheStatus) {

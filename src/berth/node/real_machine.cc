@@ -112,7 +112,7 @@ void RealMachine::State::start_plugins() {
     return;
   }
   const auto driver =
-      deviceplugin::host_driver_files(flags.nvidia_driver_root, options.gpus->facts().driver);
+      deviceplugin::host_driver_files(flags.nvidia_driver_root, options.gpus->survey().driver);
   nodes->files = driver ? driver->files : cdi::DriverFiles();
   plugins = std::make_unique<deviceplugin::PluginSet>(
       deviceplugin::PluginPlace{.loop = loop,
@@ -132,7 +132,9 @@ void RealMachine::State::become_node(const runtime::cri::RuntimeInfo& info) {
                                  .background = files.get(),
                                  .tokens = options.tokens,
                                  .network = &network},
-                   ContentsOptions{.kubelet_root = options.root, .log_root = options.pod_logs});
+                   ContentsOptions{.kubelet_root = options.root,
+                                   .log_root = options.pod_logs,
+                                   .owner = options.name});
   agent = std::make_unique<Agent>(
       AgentPlace{.loop = loop,
                  .client = client,

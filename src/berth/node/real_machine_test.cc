@@ -29,7 +29,8 @@ class RealMachineTest : public test::TempFiles {
         loop, client,
         RealMachineOptions{.name = "n1",
                            .cri = {.endpoint = path("s"), .relist_every = Duration::millis(5)},
-                           .root = path("kubelet")});
+                           .root = path("kubelet"),
+                           .pod_logs = path("logs")});
     const auto started = machine->start([this](const std::string& line) { steps.push_back(line); });
     ASSERT_TRUE(started.has_value()) << to_string(started.error());
   }

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,8 @@ class FakeCri {
   std::map<std::string, Sandbox> sandboxes;
   std::map<std::string, Container> containers;
   std::map<std::string, std::string> images{{"here:1", "sha256:here"}};
+  std::optional<std::int64_t> image_uid; ///< whom all images name
+  std::string image_user;
   std::map<std::string, int> failures; ///< of the next calls, by method
   std::vector<std::string> calls;
   std::string version = "0.1.0";
@@ -244,6 +247,10 @@ class FakeCri {
           cri::ImageStatusResponse response;
           if (const auto found = images.find(request.image().image()); found != images.end()) {
             response.mutable_image()->set_id(found->second);
+            response.mutable_image()->set_username(image_user);
+            if (image_uid) {
+              response.mutable_image()->mutable_uid()->set_value(*image_uid);
+            }
           }
           return response;
         });

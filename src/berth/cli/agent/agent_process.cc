@@ -20,6 +20,7 @@ Result<void> run_agent(const AgentProcessOptions& options, const std::function<b
             client::RemoteClient::make(loop, options.access, {.user_agent = "berth-agent"}));
   node::RealMachineOptions with = options.choice.machine;
   BERTH_TRY(with.gpus, machine_gpus(loop, options.choice.platform.get(), with.name, say));
+  with.tokens = client.get();
   node::RealMachine machine(loop, *client, std::move(with));
   BERTH_CHECK(machine.start(say));
   while (!stop()) {

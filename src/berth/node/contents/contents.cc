@@ -11,6 +11,7 @@
 #include "berth/base/log.h"
 #include "berth/node/volumes/files.h"
 #include "berth/node/volumes/mounts.h"
+#include "berth/node/volumes/owned_folder.h"
 
 namespace berth::node {
 namespace {
@@ -81,7 +82,8 @@ void Contents::remove_unknown(std::set<std::string> known) {
   place_.background->run(
       [known = std::move(known), options = options_] {
         for (const std::string& uid : names_in(fmt::format("{}/pods", options.kubelet_root))) {
-          if (!known.contains(uid)) {
+          if (!known.contains(uid) &&
+              owns_folder(pod_folder(options.kubelet_root, uid), options.owner)) {
             log_failure(remove_all_of(uid, options), uid);
           }
         }

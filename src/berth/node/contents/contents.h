@@ -32,6 +32,7 @@ struct ContentsPlace {
 struct ContentsOptions {
   std::string kubelet_root{kKubeletRoot};
   std::string log_root = "/var/log/pods";
+  std::string owner = "berth"; ///< the node's name: others may keep pods below the same root
   /// How often a running pod's volumes are made like the objects that they show.
   Duration volume_refresh = Duration::minutes(1);
 };
@@ -61,8 +62,8 @@ class Contents {
   /// Everything of a pod that is gone: its folder with what is mounted there, its logs. `done` is a
   /// later task.
   void remove_pod(const std::string& uid, std::function<void(Result<void>)> done);
-  /// The same for every pod that has a folder here and is not among `known` uids: an agent that
-  /// died left it.
+  /// The same for every pod that has a folder of this owner's here and is not among `known` uids:
+  /// an agent that died left it.
   void remove_unknown(std::set<std::string> known);
 
  private:

@@ -10,6 +10,7 @@
 #include "berth/node/volume_path.h"
 #include "berth/node/volumes/files.h"
 #include "berth/node/volumes/mounts.h"
+#include "berth/node/volumes/owned_folder.h"
 
 namespace berth::node {
 namespace {
@@ -47,6 +48,7 @@ struct PodVolumes::Round {
   std::map<std::string, Result<ClaimedPath>> claims;
   Tokens tokens;
   std::size_t open = 0; ///< questions that are not answered
+  Result<void> folder;  ///< the pod's own
   std::vector<VolumePlan> plans;
   std::vector<Result<SetUp>> outcomes;                       ///< of plans
   std::vector<std::pair<std::string, std::string>> failures; ///< volume, why
@@ -211,7 +213,9 @@ void PodVolumes::carry(const std::shared_ptr<Round>& round) {
     }
   }
   place_.background->run(
-      [round, now = place_.loop->now()] {
+      [round, now = place_.loop->now(), owner = place_.owner,
+       folder = pod_folder(place_.root, round->object.meta().uid)] {
+        round->folder = make_owned_folder(folder, owner);
         for (const VolumePlan& plan : round->plans) {
           round->outcomes.push_back(carry_out(plan, now));
         }
@@ -241,6 +245,10 @@ void PodVolumes::finish(Round& round) {
             fmt::format("volume \"{}\": {}", plan.name, outcome->warning));
     }
   }
+  if (!round.folder) {
+    tell_(EventType::Warning, "FailedMount",
+          fmt::format("the pod's folder cannot be made: {}", round.folder.error().message));
+  }
   for (const auto& [volume, why] : round.failures) {
     tell_(EventType::Warning, "FailedMount",
           fmt::format("MountVolume.SetUp failed for volume \"{}\" : {}", volume, why));
@@ -249,7 +257,7 @@ void PodVolumes::finish(Round& round) {
     refresh_later();
     return;
   }
-  ready_ = round.failures.empty();
+  ready_ = round.failures.empty() && round.folder.has_value();
   if (!ready_) {
     again_.set(backoff_.next(place_.loop->now()), on_change_);
     return;

@@ -29,6 +29,7 @@ struct VolumesPlace {
   Background* background = nullptr;
   client::TokenSource* tokens = nullptr; ///< may be null: there are none
   std::string root;                      ///< the kubelet's
+  std::string owner;                     ///< whose the pods' folders are
   Duration refresh;                      ///< how often shown objects are read again
   model::ResourceList allocatable;       ///< of the node
   std::string host_ip;

@@ -28,6 +28,22 @@ void CriImages::find(const std::string& image, Done<std::optional<std::string>> 
       });
 }
 
+void CriImages::user_of(const std::string& image, Done<ImageUser> done) {
+  pb::ImageStatusRequest request;
+  request.mutable_image()->set_image(image);
+  rpc::call<pb::ImageStatusResponse>(
+      *channel_, "/runtime.v1.ImageService/ImageStatus", request, kQuick,
+      [done = std::move(done)](const Result<pb::ImageStatusResponse>& response) {
+        done(response.map([](const pb::ImageStatusResponse& answer) {
+          ImageUser user{.name = answer.image().username()};
+          if (answer.image().has_uid()) {
+            user.uid = answer.image().uid().value();
+          }
+          return user;
+        }));
+      });
+}
+
 void CriImages::pull(const std::string& image, const RegistryLogin& login, Done<std::string> done) {
   pb::PullImageRequest request;
   request.mutable_image()->set_image(image);

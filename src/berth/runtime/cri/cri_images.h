@@ -12,6 +12,7 @@ class CriImages final : public Images {
   explicit CriImages(rpc::Channel& channel) : channel_(&channel) {}
   void find(const std::string& image, Done<std::optional<std::string>> done) override;
   void pull(const std::string& image, const RegistryLogin& login, Done<std::string> done) override;
+  void user_of(const std::string& image, Done<ImageUser> done) override;
 
  private:
   rpc::Channel* channel_;

@@ -267,6 +267,19 @@ TEST_F(Cri, ImagesAreFoundAndPulled) {
   EXPECT_NE(find("there:1").value(), std::nullopt);
 }
 
+TEST_F(Cri, ImagesSayWhomTheyRunAs) {
+  const auto user = [&] {
+    return wait<ImageUser>(
+               [&](auto done) { runtime->images()->user_of("here:1", std::move(done)); })
+        .value();
+  };
+  EXPECT_EQ(user().uid, std::nullopt);
+  fake->image_uid = 33;
+  fake->image_user = "www-data";
+  EXPECT_EQ(user().uid, 33);
+  EXPECT_EQ(user().name, "www-data");
+}
+
 TEST_F(Cri, CommandsRunInContainers) {
   const std::string id = started_container("u1");
   const auto result = wait<ExecResult>([&](auto done) {
