@@ -25,7 +25,7 @@ printf '%s\n' "${sources[@]}" | grep -iE '/[a-z_]*(utils?|helpers?|common|manage
   grep -vE 'device_manager|topology_manager' | report 'file names that hide what is inside:'
 
 # The deciding wing: values in, decisions out.
-deciding=$(printf '%s\n' "${product[@]}" | grep -E '^src/berth/(api|model|hardware|sched|gang|quota|dra|explain)/' | grep -v '^src/berth/api/manifest_path.cc$') # reads files for its callers
+deciding=$(printf '%s\n' "${product[@]}" | grep -E '^src/berth/(api|model|hardware|sched|gang|quota|dra|explain|topology)/' | grep -v '^src/berth/api/manifest_path.cc$') # reads files for its callers
 grep -nE '#include <(thread|mutex|shared_mutex|condition_variable|future|atomic|chrono|random|fstream|iostream|filesystem|cstdio|unistd.h|sys/.*|boost/asio.*|boost/beast.*|sqlite3.*|grpc.*|spdlog.*)>|#include "berth/base/(log|loop|virtual_loop)\.h"' $deciding /dev/null |
   report 'I/O, thread, clock or log headers in the deciding wing:'
 
