@@ -97,7 +97,8 @@ TEST_F(CdiCommands, GenerateDescribesThisMachine) {
   const test::Outcome o = test::berth({"cdi", "generate", "--format", "json"});
   ASSERT_EQ(o.code, 0) << o.err;
   EXPECT_THAT(o.out, HasSubstr(hardware::gpu_uuid("n1", 7)));
-  EXPECT_THAT(o.err, HasSubstr("the spec has device nodes alone")) << "no driver is installed here";
+  EXPECT_THAT(o.err, HasSubstr("CDI specs have device nodes alone"))
+      << "no driver is installed here";
 }
 
 TEST_F(CdiCommands, GenerateRefusesAMigDeviceThatCannotBeOpened) {

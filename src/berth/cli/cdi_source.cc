@@ -60,7 +60,8 @@ Result<CdiSource> local_cdi_source(const Environment& environment, const std::st
   if (facts.gpus.empty()) {
     return fail(Code::NotFound, "the driver knows of no GPU");
   }
-  BERTH_TRY(const deviceplugin::DriverNodes nodes, deviceplugin::host_driver_nodes(root, {}));
+  BERTH_TRY(deviceplugin::DriverNodes nodes,
+            deviceplugin::host_driver_nodes({.root = root, .driver_version = facts.driver}));
   CdiSource source;
   std::vector<std::string> missing;
   source.gpus = deviceplugin::cdi_gpus(facts, nodes.mig, missing);
@@ -77,14 +78,9 @@ Result<CdiSource> local_cdi_source(const Environment& environment, const std::st
   source.options.driver_version = facts.driver;
   source.options.uvm_major = nodes.uvm_major;
   source.options.caps_major = nodes.caps_major;
-  if (auto files = deviceplugin::host_driver_files(root, facts.driver)) {
-    source.options.files = std::move(files->files);
-    source.options.library_dir = files->library_dir;
-  } else {
-    source.options.files = cdi::DriverFiles();
-    source.notes.push_back(
-        fmt::format("the spec has device nodes alone: {}", files.error().message));
-  }
+  source.options.files = std::move(nodes.files);
+  source.options.library_dir = nodes.library_dir;
+  source.notes = std::move(nodes.notes);
   return source;
 }
 

@@ -44,6 +44,8 @@ NodeSpec gpu_spec(const std::vector<cdi::NvidiaGpu>& gpus, const inventory::Node
       .all = cdi::AllDevice::LeftOut,
       .mig_parents = cdi::MigParents::Named,
       .visible_devices = listed ? cdi::VisibleDevices::FromPlugin : cdi::VisibleDevices::Void,
+      .library_dir = nodes.library_dir,
+      .files = nodes.files,
       .driver_root = config.flags.nvidia_driver_root,
       .dev_root = config.flags.nvidia_dev_root,
       .hook_program = flags.nvidia_ctk_path,
