@@ -16,12 +16,10 @@
 
 namespace berth::deviceplugin {
 
-/// The driver's device files on this node.
+/// The driver's files on this node.
 struct DriverNodes {
   std::vector<std::string> control = {"/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools",
                                       "/dev/nvidia-modeset"};
-  /// The driver's libraries and tools; nothing: those that one of its version certainly has.
-  std::optional<cdi::DriverFiles> files = {};
   cdi::MigMinors mig;
   std::int64_t uvm_major = 510;
   std::int64_t caps_major = 508;
@@ -30,6 +28,10 @@ struct DriverNodes {
   std::vector<std::string> gdrcopy = {"/dev/gdrdrv"};
   std::vector<std::string> gds = {"/dev/nvidia-fs0"};
   std::vector<std::string> mofed = {"/dev/infiniband/rdma_cm"};
+  /// What CDI specs mount; nothing: what a driver of the version usually has.
+  std::optional<cdi::DriverFiles> files = {};
+  std::string library_dir = "/usr/lib/x86_64-linux-gnu"; ///< of libcuda
+  std::vector<std::string> notes;                        ///< what this node lacks, for people
 };
 
 /// A class of devices that goes beside GPUs, and its files.

@@ -73,12 +73,7 @@ std::vector<std::string> those_there(const std::string& root,
   return found;
 }
 
-} // namespace
-
-Result<DriverNodes> host_driver_nodes(const std::string& root, const Imex& imex) {
-  DriverNodes nodes;
-  std::erase_if(nodes.control, [&](const std::string& path) { return !there(root, path); });
-  nodes.mig = cdi::MigMinors::parse(text_of(root, "/proc/driver/nvidia-caps/mig-minors"));
+void read_majors(const std::string& root, DriverNodes& nodes) {
   const cdi::Majors majors = cdi::parse_proc_devices(text_of(root, "/proc/devices"));
   if (const auto uvm = majors.find("nvidia-uvm"); uvm != majors.end()) {
     nodes.uvm_major = uvm->second;
@@ -86,21 +81,47 @@ Result<DriverNodes> host_driver_nodes(const std::string& root, const Imex& imex)
   if (const auto caps = majors.find("nvidia-caps"); caps != majors.end()) {
     nodes.caps_major = caps->second;
   }
+}
+
+Result<void> find_channels(const HostQuestion& question, DriverNodes& nodes) {
+  for (const std::int64_t channel : question.imex.channel_ids) {
+    const std::string path = fmt::format("/dev/nvidia-caps-imex-channels/channel{}", channel);
+    if (there(question.root, path)) {
+      nodes.imex_channels.push_back(channel);
+    } else if (question.imex.required) {
+      return fail(Code::NotFound, fmt::format("the IMEX channel is required and not there: {}; try "
+                                              "nvidia-modprobe -i {}",
+                                              path, channel));
+    }
+  }
+  return {};
+}
+
+} // namespace
+
+Result<DriverNodes> host_driver_nodes(const HostQuestion& question) {
+  const std::string& root = question.root;
+  DriverNodes nodes;
+  std::erase_if(nodes.control, [&](const std::string& path) { return !there(root, path); });
+  nodes.mig = cdi::MigMinors::parse(text_of(root, "/proc/driver/nvidia-caps/mig-minors"));
+  read_majors(root, nodes);
   nodes.gdrcopy = entries(root, "/dev", [](std::string_view name) { return name == "gdrdrv"; });
   nodes.gds =
       entries(root, "/dev", [](std::string_view name) { return name.starts_with("nvidia-fs"); });
   nodes.mofed = entries(root, "/dev/infiniband", [](std::string_view name) {
     return name.starts_with("uverbs") || name == "rdma_cm";
   });
-  for (const std::int64_t channel : imex.channel_ids) {
-    const std::string path = fmt::format("/dev/nvidia-caps-imex-channels/channel{}", channel);
-    if (there(root, path)) {
-      nodes.imex_channels.push_back(channel);
-    } else if (imex.required) {
-      return fail(Code::NotFound, fmt::format("the IMEX channel is required and not there: {}; try "
-                                              "nvidia-modprobe -i {}",
-                                              path, channel));
-    }
+  BERTH_CHECK(find_channels(question, nodes));
+  if (question.driver_version.empty()) {
+    return nodes;
+  }
+  if (auto found = host_driver_files(root, question.driver_version)) {
+    nodes.files = std::move(found->files);
+    nodes.library_dir = found->library_dir;
+  } else {
+    nodes.files = cdi::DriverFiles();
+    nodes.notes.push_back(
+        fmt::format("CDI specs have device nodes alone: {}", found.error().message));
   }
   return nodes;
 }

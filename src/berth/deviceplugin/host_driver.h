@@ -1,5 +1,5 @@
 // The NVIDIA driver as this machine's file system shows it: device numbers, device files,
-// libraries. `root` is where the machine's own root is seen, "/" or a container's mount of it.
+// libraries.
 #pragma once
 
 #include <string>
@@ -12,11 +12,17 @@
 
 namespace berth::deviceplugin {
 
-/// Control files that there are, files of what goes beside GPUs, numbers from /proc, and those of
-/// the configured IMEX channels that there are. A number that the system does not say keeps its
-/// default. Error NotFound: a channel is required
-/// and is not there.
-Result<DriverNodes> host_driver_nodes(const std::string& root, const Imex& imex);
+struct HostQuestion {
+  std::string root = "/"; ///< where the machine's own root is seen: a container's mount of it
+  Imex imex = {};
+  std::string driver_version = {}; ///< "": its files are not looked for
+};
+
+/// Control files that there are, files of what goes beside GPUs, numbers from /proc, the configured
+/// IMEX channels that there are, and the driver's libraries, without which specs have device nodes
+/// alone. A number that the system does not say keeps its default. Error NotFound: a channel is
+/// required and is not there.
+Result<DriverNodes> host_driver_nodes(const HostQuestion& question);
 
 struct HostDriverFiles {
   cdi::DriverFiles files;

@@ -34,7 +34,7 @@ TEST_F(HostDriver, NumbersAndFilesAreThoseOfTheSystem) {
   put("dev/infiniband/uverbs0");
   put("dev/infiniband/umad0");
   put("dev/nvidia-caps-imex-channels/channel0");
-  const auto nodes = host_driver_nodes(root(), {.channel_ids = {0}});
+  const auto nodes = host_driver_nodes({.root = root(), .imex = {.channel_ids = {0}}});
   ASSERT_TRUE(nodes);
   EXPECT_THAT(nodes->control, ElementsAre("/dev/nvidiactl", "/dev/nvidia-uvm"));
   EXPECT_THAT(nodes->gds, ElementsAre("/dev/nvidia-fs0", "/dev/nvidia-fs1"));
@@ -47,11 +47,12 @@ TEST_F(HostDriver, NumbersAndFilesAreThoseOfTheSystem) {
 }
 
 TEST_F(HostDriver, AnAbsentChannelIsLeftOutUnlessItIsRequired) {
-  const auto nodes = host_driver_nodes(root(), {.channel_ids = {0}});
+  const auto nodes = host_driver_nodes({.root = root(), .imex = {.channel_ids = {0}}});
   ASSERT_TRUE(nodes);
   EXPECT_THAT(nodes->imex_channels, IsEmpty());
   EXPECT_THAT(nodes->control, IsEmpty());
-  const auto required = host_driver_nodes(root(), {.channel_ids = {0}, .required = true});
+  const auto required =
+      host_driver_nodes({.root = root(), .imex = {.channel_ids = {0}, .required = true}});
   ASSERT_FALSE(required);
   EXPECT_THAT(required.error().message, HasSubstr("channel0"));
 }
@@ -76,6 +77,15 @@ TEST_F(HostDriver, LibrariesOfTheVersionAreFound) {
   EXPECT_THAT(found->files.firmware, ElementsAre("/lib/firmware/nvidia/580.1/gsp_ga10x.bin"));
   EXPECT_THAT(found->files.sockets, ElementsAre("/run/nvidia-persistenced/socket"));
   EXPECT_EQ(host_driver_files(root(), "999").error().code, Code::NotFound);
+  const auto nodes = host_driver_nodes({.root = root(), .driver_version = "580.1"});
+  ASSERT_TRUE(nodes && nodes->files);
+  EXPECT_EQ(nodes->files->libraries, found->files.libraries);
+  EXPECT_EQ(nodes->library_dir, "/usr/lib64");
+  EXPECT_THAT(nodes->notes, IsEmpty());
+  const auto without = host_driver_nodes({.root = root(), .driver_version = "999"});
+  ASSERT_TRUE(without && without->files);
+  EXPECT_THAT(without->files->libraries, IsEmpty());
+  EXPECT_THAT(without->notes, ElementsAre(HasSubstr("no libcuda.so.999")));
 }
 
 TEST_F(HostDriver, DisplayNodesAreThoseOfThePciDevice) {

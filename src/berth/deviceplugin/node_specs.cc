@@ -44,6 +44,7 @@ NodeSpec gpu_spec(const std::vector<cdi::NvidiaGpu>& gpus, const inventory::Node
       .all = cdi::AllDevice::LeftOut,
       .mig_parents = cdi::MigParents::Named,
       .visible_devices = listed ? cdi::VisibleDevices::FromPlugin : cdi::VisibleDevices::Void,
+      .library_dir = nodes.library_dir,
       .files = nodes.files,
       .control = nodes.control,
       .driver_root = config.flags.nvidia_driver_root,

@@ -96,6 +96,15 @@ TEST_F(Specs, OfWhatGoesBesideGpusAreFilesOfTheirOwn) {
               ElementsAre("mofed is enabled, and this node has no device files of it"));
 }
 
+TEST_F(Specs, MountTheDriversFilesThatThereAre) {
+  nodes_.files = cdi::DriverFiles{
+      .libraries = {"/usr/lib64/libcuda.so.1"}, .tools = {}, .firmware = {}, .sockets = {}};
+  config_.flags.nvidia_driver_root = "/run/nvidia/driver";
+  const cdi::Spec spec = node_specs(facts_, config_, nodes_).specs.front().spec;
+  ASSERT_EQ(spec.edits.mounts.size(), 1U);
+  EXPECT_EQ(spec.edits.mounts[0].host_path, "/run/nvidia/driver/usr/lib64/libcuda.so.1");
+}
+
 TEST_F(Specs, OfANodeWithoutGpusAreNone) {
   facts_.gpus.clear();
   EXPECT_THAT(node_specs(facts_, config_, nodes_).specs, IsEmpty());

@@ -51,6 +51,9 @@ PluginSet::PluginSet(PluginPlace place, PluginOptions options)
   for (const std::string& remark : options_.config.remarks) {
     log(LogLevel::Warn, kLog, remark);
   }
+  for (const std::string& note : options_.nodes.notes) {
+    log(LogLevel::Warn, kLog, note);
+  }
   probe_all();
   events_ =
       place_.inventory->subscribe([this](const inventory::HealthEvent& event) { on_event(event); });

@@ -105,15 +105,13 @@ void RealMachine::State::start_plugins() {
   }
   const deviceplugin::Flags& flags = options.plugin_config.flags;
   auto nodes = deviceplugin::host_driver_nodes(
-      flags.nvidia_dev_root.empty() ? flags.nvidia_driver_root : flags.nvidia_dev_root,
-      options.plugin_config.imex);
+      {.root = flags.nvidia_dev_root.empty() ? flags.nvidia_driver_root : flags.nvidia_dev_root,
+       .imex = options.plugin_config.imex,
+       .driver_version = options.gpus->survey().driver});
   if (!nodes) {
     say(fmt::format("the GPUs are not offered: {}", nodes.error().message));
     return;
   }
-  const auto driver =
-      deviceplugin::host_driver_files(flags.nvidia_driver_root, options.gpus->survey().driver);
-  nodes->files = driver ? driver->files : cdi::DriverFiles();
   plugins = std::make_unique<deviceplugin::PluginSet>(
       deviceplugin::PluginPlace{.loop = loop,
                                 .inventory = options.gpus.get(),

@@ -28,6 +28,10 @@ const std::vector<Command>& commands() {
                                                  labels_command_table(),
                                                  mig_plan_command_table(),
                                                  mig_show_command_table(),
+                                                 cdi_generate_command_table(),
+                                                 cdi_list_command_table(),
+                                                 cdi_validate_command_table(),
+                                                 cdi_apply_command_table(),
                                                  completion_command_table(),
                                                  version_command_table(),
                                                  help_command_table()};
