@@ -13,6 +13,7 @@
 
 #include "berth/base/log.h"
 #include "berth/base/virtual_loop.h"
+#include "berth/deviceplugin/local_kubelet_socket.h"
 #include "berth/hardware/choose.h"
 #include "berth/inventory/simulated_inventory.h"
 
@@ -78,14 +79,14 @@ class Plugin : public ::testing::Test {
   inventory::SimulatedInventory inventory_{loop_, *hardware::Catalogue::builtin().find("dgx-h100"),
                                            "n1"};
   cdi::Registry cdi_;
-  KubeletSocket socket_{loop_};
+  LocalKubeletSocket socket_{loop_};
   Kubelet kubelet_;
   GpuPluginOptions options_;
   std::unique_ptr<GpuPlugin> plugin_;
 };
 
 TEST_F(Plugin, RegistersAsTheStockPluginDoes) {
-  const auto listening = socket_.listen(kubelet_);
+  const auto listening = socket_.listen(kubelet_).value();
   start();
   ASSERT_THAT(kubelet_.requests, SizeIs(1));
   EXPECT_EQ(kubelet_.requests[0].version, "v1beta1");
@@ -106,20 +107,20 @@ TEST_F(Plugin, TheCdiSpecIsThereBeforeAnyDeviceIsAdvertised) {
 TEST_F(Plugin, RegistersWithEveryKubeletThatComes) {
   start();
   EXPECT_THAT(kubelet_.requests, IsEmpty());
-  auto listening = socket_.listen(kubelet_);
+  auto listening = socket_.listen(kubelet_).value();
   run();
   EXPECT_THAT(kubelet_.requests, SizeIs(1));
   listening.reset();
   run(Duration::minutes(5));
   EXPECT_THAT(kubelet_.requests, SizeIs(1));
-  listening = socket_.listen(kubelet_);
+  listening = socket_.listen(kubelet_).value();
   run();
   EXPECT_THAT(kubelet_.requests, SizeIs(2));
 }
 
 TEST_F(Plugin, ARefusalIsTriedAgainMoreAndMoreSlowly) {
   kubelet_.answer = fail(Code::Invalid, "no");
-  const auto listening = socket_.listen(kubelet_);
+  const auto listening = socket_.listen(kubelet_).value();
   start();
   std::vector<std::int64_t> times;
   std::size_t seen = 0;

@@ -15,7 +15,7 @@
 #include "berth/cdi/registry.h"
 #include "berth/client/client.h"
 #include "berth/deviceplugin/gpu_plugin.h"
-#include "berth/deviceplugin/kubelet_socket.h"
+#include "berth/deviceplugin/local_kubelet_socket.h"
 #include "berth/hardware/platform.h"
 #include "berth/inventory/simulated_inventory.h"
 #include "berth/node/agent.h"
@@ -80,7 +80,7 @@ class SimulatedMachine {
   inventory::SimulatedInventory inventory_;
   cdi::Registry cdi_;
   runtime::SimulatedRuntime runtime_;
-  deviceplugin::KubeletSocket socket_;
+  deviceplugin::LocalKubeletSocket socket_;
   MemoryCheckpointStore disk_;
   bool powered_ = false;
   std::uint64_t starts_ = 0;
