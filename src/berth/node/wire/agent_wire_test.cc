@@ -35,6 +35,8 @@ class AgentOnDisk : public test::TempFiles {
   void SetUp() override {
     TempFiles::SetUp();
     set_log_level(LogLevel::Off);
+    socket_ = std::make_unique<deviceplugin::KubeletDirectory>(
+        loop_, deviceplugin::KubeletDirectoryOptions{.directory = path("d")});
     runtime_.power_on();
     start_agent();
     plugin_ = std::make_unique<StockPlugin>(loop_, path("d"));
@@ -45,6 +47,7 @@ class AgentOnDisk : public test::TempFiles {
     server_.reset();
     agent_.reset();
     plugin_.reset();
+    socket_.reset();
     set_log_level(LogLevel::Warn);
     TempFiles::TearDown();
   }
@@ -56,7 +59,7 @@ class AgentOnDisk : public test::TempFiles {
         AgentPlace{.loop = &loop_,
                    .client = &client_,
                    .runtime = &runtime_,
-                   .socket = &socket_,
+                   .socket = socket_.get(),
                    .checkpoint = &disk_},
         AgentOptions{.node_document =
                          json::object{{"apiVersion", "v1"},
@@ -107,7 +110,7 @@ class AgentOnDisk : public test::TempFiles {
   client::LocalClient client_{registry_, loop_};
   cdi::Registry cdi_;
   runtime::SimulatedRuntime runtime_{loop_, cdi_, {.machine = "n1"}};
-  deviceplugin::KubeletDirectory socket_{loop_, {.directory = path("d")}};
+  std::unique_ptr<deviceplugin::KubeletDirectory> socket_; ///< in a folder that SetUp() makes
   MemoryCheckpointStore disk_;
   std::unique_ptr<Agent> agent_;
   std::unique_ptr<PodResourcesServer> server_;
