@@ -1,11 +1,13 @@
 #include "berth/cli/local_gpus.h"
 
 #include <fstream>
+#include <utility>
 
 namespace berth::cli {
 
-Result<std::unique_ptr<inventory::NvmlInventory>> open_local_gpus(const Environment& environment) {
-  inventory::NvmlOptions options{.pci_of = inventory::sysfs_pci("/sys")};
+Result<std::unique_ptr<inventory::NvmlInventory>> open_local_gpus(const Environment& environment,
+                                                                  std::function<void(Task)> post) {
+  inventory::NvmlOptions options{.post = std::move(post), .pci_of = inventory::sysfs_pci("/sys")};
   if (const auto library = environment("BERTH_NVML"); library && !library->empty()) {
     options.libraries = {*library};
   }

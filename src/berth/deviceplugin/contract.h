@@ -40,6 +40,8 @@ struct PreferredAllocationRequest {
   std::vector<std::string> available;
   std::vector<std::string> must_include;
   int allocation_size = 0;
+
+  bool operator==(const PreferredAllocationRequest&) const = default;
 };
 
 struct Mount {

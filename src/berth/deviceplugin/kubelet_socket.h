@@ -1,11 +1,11 @@
-// Where plugins and the kubelet of one machine meet: the in-process form of the directory
-// /var/lib/kubelet/device-plugins with its kubelet.sock.
+// Where plugins and the kubelet of one machine meet: /var/lib/kubelet/device-plugins with its
+// kubelet.sock. In one process: local_kubelet_socket.h; on disk: wire/kubelet_directory.h.
 #pragma once
 
 #include <functional>
 #include <memory>
 
-#include "berth/base/loop.h"
+#include "berth/base/result.h"
 #include "berth/deviceplugin/contract.h"
 
 namespace berth::deviceplugin {
@@ -16,10 +16,7 @@ namespace berth::deviceplugin {
 /// told so.
 class KubeletSocket {
  public:
-  explicit KubeletSocket(Loop& loop);
-  ~KubeletSocket();
-  KubeletSocket(const KubeletSocket&) = delete;
-  KubeletSocket& operator=(const KubeletSocket&) = delete;
+  virtual ~KubeletSocket() = default;
 
   /// Held while listening or watching; dropping it ends that.
   class Handle {
@@ -29,15 +26,11 @@ class KubeletSocket {
 
   /// `server` must outlive the handle. A later listener takes over, as a re-created socket file
   /// does.
-  std::unique_ptr<Handle> listen(Registration& server);
+  virtual Result<std::unique_ptr<Handle>> listen(Registration& server) = 0;
   /// `on_listening` runs as a later task, each time a kubelet begins to listen.
-  std::unique_ptr<Handle> watch(std::function<void()> on_listening);
+  virtual std::unique_ptr<Handle> watch(std::function<void()> on_listening) = 0;
   /// Sends a request to whoever listens when it arrives; Unavailable if nobody does.
-  void register_plugin(RegisterRequest request, Done<void> done);
-
- private:
-  struct State;
-  std::shared_ptr<State> state_;
+  virtual void register_plugin(RegisterRequest request, Done<void> done) = 0;
 };
 
 } // namespace berth::deviceplugin

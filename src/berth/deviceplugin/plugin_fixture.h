@@ -14,6 +14,7 @@
 #include "berth/base/log.h"
 #include "berth/base/virtual_loop.h"
 #include "berth/cdi/spec_store.h"
+#include "berth/deviceplugin/local_kubelet_socket.h"
 #include "berth/deviceplugin/plugin_set.h"
 #include "berth/inventory/simulated_inventory.h"
 
@@ -136,7 +137,7 @@ class Plugin : public ::testing::Test {
                                            "n1"};
   cdi::Registry cdi_;
   Specs specs_{cdi_};
-  KubeletSocket socket_{loop_};
+  LocalKubeletSocket socket_{loop_};
   Kubelet kubelet_;
   PluginOptions options_;
   std::map<std::string, std::vector<Device>> lists_;

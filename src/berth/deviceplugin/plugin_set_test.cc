@@ -24,7 +24,7 @@ using ::testing::Pair;
 using ::testing::SizeIs;
 
 TEST_F(Plugin, RegistersAsTheStockPluginDoes) {
-  const auto listening = socket_.listen(kubelet_);
+  const auto listening = socket_.listen(kubelet_).value();
   start();
   ASSERT_THAT(kubelet_.requests, SizeIs(1));
   EXPECT_EQ(kubelet_.requests[0].version, "v1beta1");
@@ -45,20 +45,20 @@ TEST_F(Plugin, TheCdiSpecIsThereBeforeAnyDeviceIsAdvertised) {
 TEST_F(Plugin, RegistersWithEveryKubeletThatComes) {
   start();
   EXPECT_THAT(kubelet_.requests, IsEmpty());
-  auto listening = socket_.listen(kubelet_);
+  auto listening = socket_.listen(kubelet_).value();
   run();
   EXPECT_THAT(kubelet_.requests, SizeIs(1));
   listening.reset();
   run(Duration::minutes(5));
   EXPECT_THAT(kubelet_.requests, SizeIs(1));
-  listening = socket_.listen(kubelet_);
+  listening = socket_.listen(kubelet_).value();
   run();
   EXPECT_THAT(kubelet_.requests, SizeIs(2));
 }
 
 TEST_F(Plugin, ARefusalIsTriedAgainMoreAndMoreSlowly) {
   kubelet_.answer = fail(Code::Invalid, "no");
-  const auto listening = socket_.listen(kubelet_);
+  const auto listening = socket_.listen(kubelet_).value();
   start();
   std::vector<std::int64_t> times;
   std::size_t seen = 0;

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -29,6 +30,7 @@ namespace {
 using client::EventType;
 
 constexpr std::string_view kLog = "agent";
+constexpr Duration kListenAgain = Duration::seconds(10);
 
 std::string address_of(const api::json::value& node, std::string_view type) {
   const api::json::value* addresses = api::find_path(node, "status.addresses");
@@ -70,6 +72,7 @@ struct Agent::State : std::enable_shared_from_this<State> {
   std::optional<hardware::GpuMask> sick_gpus; ///< as last told; none before the node is known
   Timer status_wait;
   Timer list_again;
+  Timer listen_again;
 
   State(AgentPlace at, AgentOptions with)
       : place(at), options(std::move(with)),
@@ -78,7 +81,7 @@ struct Agent::State : std::enable_shared_from_this<State> {
         name(api::string_at(base, "metadata.name")), host_ip(address_of(base, "InternalIP")),
         events(*at.client, *at.loop, Rng(options.seed), "kubelet", name),
         devices(*at.loop, *at.checkpoint, device_options()), status_wait(*at.loop),
-        list_again(*at.loop) {
+        list_again(*at.loop), listen_again(*at.loop) {
     if (place.contents) {
       amounts = std::make_shared<NodeAmounts>(
           NodeAmounts{node_resources(base, "allocatable"), node_resources(base, "capacity")});
@@ -97,6 +100,7 @@ struct Agent::State : std::enable_shared_from_this<State> {
   DeviceManagerOptions device_options();
   void begin();
   void on_listing(Result<runtime::Listing> listing);
+  void listen_for_plugins();
   void adopt_devices(Found found_as);
   void on_pod(const api::Object& old, const api::Object& now);
   void add_worker(const api::Object& pod);
@@ -121,6 +125,7 @@ struct Agent::State : std::enable_shared_from_this<State> {
 DeviceManagerOptions Agent::State::device_options() {
   return {.boot_id = place.runtime->boot_id(),
           .startup_wait = options.device_wait,
+          .patience = options.patience,
           .needs_plugin = [this](std::string_view resource) { return needs_plugin(resource); },
           .gpu_of_index = [this](int index) { return gpu_of_index(index); },
           .holder_state = [this](std::string_view uid) { return holder_state(uid); },
@@ -160,7 +165,7 @@ void Agent::State::on_listing(Result<runtime::Listing> listing) {
   }
   adopt_devices(Found::MayRun);
   adopt_devices(Found::Ended);
-  listening = place.socket->listen(devices);
+  listen_for_plugins();
   lease = place.client->hold_lease({.name = name, .holder = name});
   reporter = std::make_unique<NodeReporter>(
       *place.loop, *place.client, base, [this] { return facts(); },
@@ -173,6 +178,18 @@ void Agent::State::on_listing(Result<runtime::Listing> listing) {
       *place.client, *place.loop, client::ListOptions{.kind = client::kPods, .node = name},
       [this](const api::Object& old, const api::Object& now) { on_pod(old, now); });
   pods->on_sync([this] { on_all_pods_seen(); });
+}
+
+// Pods without devices run on a node whose plugins cannot register.
+void Agent::State::listen_for_plugins() {
+  auto handle = place.socket->listen(devices);
+  if (handle) {
+    listening = *std::move(handle);
+    return;
+  }
+  log(LogLevel::Error, kLog,
+      fmt::format("{}: device plugins cannot register: {}", name, to_string(handle.error())));
+  listen_again.set(kListenAgain, [this] { listen_for_plugins(); });
 }
 
 // Containers say which devices they were made with: what a checkpoint forgot, or never learned, is
@@ -388,7 +405,9 @@ void Agent::State::try_admit(const std::string& uid, PodWorker& worker) {
   };
   const model::ResourceList room = allocatable();
   if (const auto shortage = find_shortage(*worker.pod(), room, holding, skip)) {
-    if (find_shortage(*worker.pod(), room, staying, skip)) {
+    const bool hopeless = options.patience == Patience::None ||
+                          find_shortage(*worker.pod(), room, staying, skip).has_value();
+    if (hopeless) {
       worker.reject(shortage->reason, shortage->message);
     } else {
       waiting.insert(uid);
@@ -509,6 +528,7 @@ Agent::Agent(AgentPlace place, AgentOptions options)
 Agent::~Agent() {
   state_->status_wait.cancel();
   state_->list_again.cancel();
+  state_->listen_again.cancel();
 }
 
 bool Agent::settled() const {
@@ -542,6 +562,23 @@ std::vector<std::string> Agent::in_motion() const {
 bool Agent::repeats(std::string_view pod_uid) const {
   const auto it = state_->workers.find(std::string(pod_uid));
   return it != state_->workers.end() && it->second->repeating();
+}
+
+deviceplugin::Registration& Agent::plugin_registration() {
+  return state_->devices;
+}
+
+PodResourcesReport Agent::pod_resources() const {
+  PodResourcesReport report{
+      .pods = {}, .devices = allocatable_devices(state_->devices.plugins()), .cpu_ids = {}};
+  for (const auto& [uid, worker] : state_->workers) {
+    if (!worker->finished()) {
+      report.pods.push_back(node::pod_resources(*worker->pod(), state_->devices.ledger(), {}));
+    }
+  }
+  std::ranges::sort(report.pods, {},
+                    [](const PodResources& pod) { return std::tie(pod.ns, pod.name); });
+  return report;
 }
 
 const DeviceLedger& Agent::devices() const {

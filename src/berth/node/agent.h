@@ -17,6 +17,8 @@
 #include "berth/model/node.h"
 #include "berth/node/checkpoint_store.h"
 #include "berth/node/device_ledger.h"
+#include "berth/node/device_options.h"
+#include "berth/node/pod_resources.h"
 #include "berth/runtime/runtime.h"
 
 namespace berth::node {
@@ -33,6 +35,8 @@ struct AgentOptions {
   std::vector<std::string> plugin_resources{"nvidia.com/gpu"};
   /// How long a pod is held for a plugin that is coming back, or for a dying pod's devices.
   Duration device_wait = Duration::minutes(5);
+  /// Whether it is held at all.
+  Patience patience = Patience::Wait;
   /// How long the first node status is held back for plugins to come back after a restart.
   Duration status_wait = Duration::seconds(10);
   std::uint64_t seed = 1;
@@ -65,6 +69,10 @@ class Agent {
   /// One line for each pod that is in motion, for people who ask why settled() is false.
   std::vector<std::string> in_motion() const;
   const DeviceLedger& devices() const;
+  /// Where device plugins register that come by another way than the socket.
+  deviceplugin::Registration& plugin_registration();
+  /// Who has which devices now, and which there are to have.
+  PodResourcesReport pod_resources() const;
   /// The pod is here and does over and over what it has done before (see repeats() in pod_view.h).
   bool repeats(std::string_view pod_uid) const;
 

@@ -306,6 +306,10 @@ void DeviceAllocator::pass_on(Allocation& allocation, const DeviceRequest& reque
 }
 
 void DeviceAllocator::finish(const Turn& allocation, AllocationVerdict verdict) {
+  if (verdict.kind == AllocationVerdict::Kind::Wait &&
+      book_->options().patience == Patience::None) {
+    verdict.kind = AllocationVerdict::Kind::Rejected;
+  }
   if (verdict.kind != AllocationVerdict::Kind::Granted) {
     book_->take_back(allocation->pod->meta.uid, allocation->granted);
   }

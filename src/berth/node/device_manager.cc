@@ -75,6 +75,10 @@ std::vector<std::string> DeviceManager::unhealthy(std::string_view resource) con
   return pool ? pool->reported_unhealthy() : std::vector<std::string>();
 }
 
+const PluginEndpoints& DeviceManager::plugins() const {
+  return book_->endpoints();
+}
+
 const DeviceLedger& DeviceManager::ledger() const {
   return book_->ledger();
 }

@@ -73,6 +73,7 @@ class DeviceManager final : public deviceplugin::Registration {
   /// Ids the plugin itself reports as unhealthy.
   std::vector<std::string> unhealthy(std::string_view resource) const;
   const DeviceLedger& ledger() const;
+  const PluginEndpoints& plugins() const;
 
  private:
   std::shared_ptr<DeviceBook> book_;

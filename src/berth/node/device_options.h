@@ -13,12 +13,20 @@ namespace berth::node {
 /// How a pod that holds devices stands; the manager asks before it believes that a device is taken.
 enum class HolderState { Live, Dying, Gone };
 
+/// What is done with a pod whose plugin is not there now but may come back, or whose devices are in
+/// the hands of pods on their way out.
+enum class Patience {
+  Wait,
+  None, ///< it is rejected at once, as the kubelet has it
+};
+
 struct DeviceManagerOptions {
   std::string boot_id;
   Duration endpoint_stop_grace = Duration::minutes(5);
   /// After a start, resources nobody has registered yet may still come.
   Duration startup_wait = Duration::minutes(5);
   Duration rpc_timeout = Duration::seconds(30);
+  Patience patience = Patience::Wait;
   /// Resources that only a plugin can give, known or not; others are never the manager's business.
   std::function<bool(std::string_view resource)> needs_plugin;
   /// The device of a GPU index, for pods whose GPUs the scheduler chose; none if there is no such

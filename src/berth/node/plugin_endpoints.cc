@@ -204,8 +204,10 @@ void PluginEndpoints::register_plugin(deviceplugin::RegisterRequest request,
       return;
     }
     if (!options) {
-      done(fail(Code::Internal,
-                fmt::format("failed to get device plugin options: {}", options.error().message)));
+      const char* what = options.error().code == Code::Unavailable
+                             ? "failed to dial device plugin"
+                             : "failed to get device plugin options";
+      done(fail(Code::Internal, fmt::format("{}: {}", what, options.error().message)));
       return;
     }
     endpoint->options = *options;

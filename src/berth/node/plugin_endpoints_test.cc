@@ -75,7 +75,11 @@ TEST_F(Endpoints, RefusalsHaveTheKubeletsText) {
   const auto dead = plugin({});
   dead->die();
   refused = add("n.com/gpu", dead);
-  EXPECT_EQ(refused.error().message, "failed to get device plugin options: connection refused");
+  EXPECT_EQ(refused.error().message, "failed to dial device plugin: connection refused");
+  const auto sullen = plugin({});
+  sullen->options_answer = fail(Code::Internal, "not today");
+  refused = add("n.com/gpu", sullen);
+  EXPECT_EQ(refused.error().message, "failed to get device plugin options: not today");
   EXPECT_FALSE(endpoints_.knows("n.com/gpu"));
 }
 

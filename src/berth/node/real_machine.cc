@@ -7,23 +7,27 @@
 #include <fmt/format.h>
 
 #include "berth/base/background.h"
+#include "berth/base/log.h"
 #include "berth/cdi/spec_store.h"
 #include "berth/deviceplugin/host_driver.h"
-#include "berth/deviceplugin/kubelet_socket.h"
 #include "berth/deviceplugin/mps/command_runner.h"
 #include "berth/deviceplugin/plugin_set.h"
+#include "berth/deviceplugin/wire/kubelet_directory.h"
+#include "berth/deviceplugin/wire/plugins_registry.h"
 #include "berth/net/asio_background.h"
 #include "berth/net/asio_loop.h"
 #include "berth/node/checkpoint_store.h"
 #include "berth/node/contents/contents.h"
 #include "berth/node/machine_facts.h"
 #include "berth/node/probes/asio_network.h"
+#include "berth/node/wire/pod_resources_server.h"
 
 namespace berth::node {
 namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view kLog = "agent";
 constexpr Duration kAskAgain = Duration::seconds(2);
 
 Result<void> make_private(const fs::path& directory) {
@@ -45,11 +49,14 @@ Result<void> make_private(const fs::path& directory) {
 
 struct RealMachine::State : std::enable_shared_from_this<State> {
   State(net::AsioLoop& its_loop, client::Client& its_client, RealMachineOptions its_options)
-      : loop(&its_loop), client(&its_client), options(std::move(its_options)), socket(its_loop),
+      : loop(&its_loop), client(&its_client), options(std::move(its_options)),
+        socket(its_loop, {.directory = deviceplugin::device_plugins_directory(options.root)}),
         specs(options.cdi_directory), files(net::make_background(its_loop)),
         programs(net::make_background(its_loop)), commands(*programs), network(its_loop),
         ask_again(its_loop) {}
   ~State() {
+    pod_resources.reset();
+    plugins_registry.reset();
     agent.reset();
     plugins.reset();
   }
@@ -58,6 +65,7 @@ struct RealMachine::State : std::enable_shared_from_this<State> {
   void say(const std::string& line);
   void become_node(const runtime::cri::RuntimeInfo& info);
   void start_plugins();
+  void serve_neighbours();
 
   net::AsioLoop* loop;
   client::Client* client;
@@ -66,7 +74,7 @@ struct RealMachine::State : std::enable_shared_from_this<State> {
   std::string last_line;
   MachineFacts facts;
   std::optional<runtime::cri::CriRuntime> runtime;
-  deviceplugin::KubeletSocket socket;
+  deviceplugin::KubeletDirectory socket;
   cdi::DirectoryStore specs;
   std::unique_ptr<Background> files;    ///< volumes and logs
   std::unique_ptr<Background> programs; ///< of the driver
@@ -77,6 +85,8 @@ struct RealMachine::State : std::enable_shared_from_this<State> {
   Timer ask_again;
   std::unique_ptr<deviceplugin::PluginSet> plugins;
   std::unique_ptr<Agent> agent;
+  std::unique_ptr<deviceplugin::PluginsRegistry> plugins_registry;
+  std::unique_ptr<PodResourcesServer> pod_resources;
 };
 
 void RealMachine::State::say(const std::string& line) {
@@ -148,6 +158,7 @@ void RealMachine::State::become_node(const runtime::cri::RuntimeInfo& info) {
                    .labels = options.labels,
                    .taints = options.taints,
                    .seed = static_cast<std::uint64_t>(loop->now().unix_nanos())});
+  serve_neighbours();
   say(fmt::format("node {} runs containers with {} {}{}", options.name, info.name, info.version,
                   info.network_ready ? ""
                                      : "; no network for pods is configured: they share the "
@@ -158,6 +169,25 @@ deviceplugin::Config real_plugin_config() {
   deviceplugin::Config config;
   config.flags.plugin.device_list_strategies.cdi_cri = true;
   return config;
+}
+
+// Who else works with a kubelet on its machine. The node goes without them if it must.
+void RealMachine::State::serve_neighbours() {
+  auto registry = deviceplugin::PluginsRegistry::open(
+      *loop, {.directory = deviceplugin::plugins_registry_directory(options.root)},
+      agent->plugin_registration());
+  if (registry) {
+    plugins_registry = *std::move(registry);
+  } else {
+    log(LogLevel::Error, kLog, to_string(registry.error()));
+  }
+  auto server = PodResourcesServer::listen(*loop, deviceplugin::pod_resources_socket(options.root),
+                                           [this] { return agent->pod_resources(); });
+  if (server) {
+    pod_resources = *std::move(server);
+  } else {
+    log(LogLevel::Error, kLog, to_string(server.error()));
+  }
 }
 
 RealMachine::RealMachine(net::AsioLoop& loop, client::Client& client, RealMachineOptions options)

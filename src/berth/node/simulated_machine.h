@@ -15,7 +15,7 @@
 #include "berth/cdi/registry.h"
 #include "berth/cdi/spec_store.h"
 #include "berth/client/client.h"
-#include "berth/deviceplugin/kubelet_socket.h"
+#include "berth/deviceplugin/local_kubelet_socket.h"
 #include "berth/deviceplugin/plugin_set.h"
 #include "berth/hardware/platform.h"
 #include "berth/inventory/simulated_inventory.h"
@@ -90,7 +90,7 @@ class SimulatedMachine {
   cdi::Registry cdi_;
   cdi::RegistryStore specs_{cdi_};
   runtime::SimulatedRuntime runtime_;
-  deviceplugin::KubeletSocket socket_;
+  deviceplugin::LocalKubeletSocket socket_;
   MemoryCheckpointStore disk_;
   bool powered_ = false;
   std::uint64_t starts_ = 0;

@@ -30,13 +30,36 @@ std::string address_of(std::string_view socket) {
   return fmt::format("unix:{}", socket);
 }
 
+/// gRPC ends its threads when the last channel goes and waits for them, but a channel may go on one
+/// of them, with the last call that it had. So one that has made a call stays, for as long as the
+/// process.
+void keep_threads() {
+  struct Kept {
+    std::shared_ptr<grpc::Channel> channel =
+        grpc::CreateChannel("unix:/dev/null/nobody", grpc::InsecureChannelCredentials());
+    grpc::GenericStub stub{channel};
+    grpc::ClientContext context;
+    grpc::ByteBuffer request = to_buffer("");
+    grpc::ByteBuffer response;
+  };
+  static const Kept* const kept = [] {
+    auto call = std::make_unique<Kept>();
+    call->stub.UnaryCall(&call->context, "/none", {}, &call->request, &call->response,
+                         [](const grpc::Status&) {});
+    return call.release();
+  }();
+  static_cast<void>(kept);
+}
+
 std::shared_ptr<grpc::Channel> open(const std::string& address) {
+  keep_threads();
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(kLargestMessage);
   // Two channels to one path may mean two lives of a socket: they share nothing.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 100);
+  // What one attempt may take, on a machine under load: not how soon the next one comes.
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5000);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
@@ -54,9 +77,9 @@ void limit(grpc::ClientContext& context, const CallOptions& options) {
 
 /// Shared with the calls, which gRPC may end after the channel is gone: then nothing reaches the
 /// loop any more.
-struct Channel::State {
+struct Channel::State : std::enable_shared_from_this<State> {
   State(net::AsioLoop& its_loop, const std::string& address)
-      : loop(&its_loop), stub(open(address)) {}
+      : loop(&its_loop), connection(open(address)), stub(connection) {}
 
   void enter(grpc::ClientContext& context) {
     const std::scoped_lock lock(mutex);
@@ -70,8 +93,8 @@ struct Channel::State {
   void post(Task task) {
     const std::scoped_lock lock(mutex);
     if (!closed) {
-      loop->post_from_any_thread([this, task = std::move(task)] {
-        if (!closed) { // written by this thread alone
+      loop->post_from_any_thread([self = shared_from_this(), task = std::move(task)] {
+        if (!self->closed) { // written by this thread alone
           task();
         }
       });
@@ -86,6 +109,7 @@ struct Channel::State {
   }
 
   net::AsioLoop* loop;
+  std::shared_ptr<grpc::Channel> connection;
   grpc::GenericStub stub;
   std::mutex mutex;
   bool closed = false;
@@ -97,6 +121,10 @@ Channel::Channel(net::AsioLoop& loop, std::string_view socket)
 
 Channel::~Channel() {
   state_->close();
+}
+
+bool Channel::connected() const {
+  return state_->connection->GetState(false) == GRPC_CHANNEL_READY;
 }
 
 void Channel::unary(std::string method, std::string request, CallOptions options,

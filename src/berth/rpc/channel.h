@@ -40,6 +40,8 @@ class Channel {
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
 
+  /// Somebody listens on the socket and speaks gRPC. False until a call has connected.
+  bool connected() const;
   /// `method` is a full path, "/v1beta1.Registration/Register". Errors: Unavailable (nobody
   /// listens, or the connection broke), Timeout, and what the other side answered.
   void unary(std::string method, std::string request, CallOptions options,

@@ -257,6 +257,38 @@ TEST_F(Rpc, AServerInThePlaceOfADeadOneIsFoundBySameChannel) {
   EXPECT_EQ(answer.value(), "again");
 }
 
+TEST_F(Rpc, AServerLeavesTheFileOfItsSuccessorAlone) {
+  serve(echo());
+  std::unique_ptr<Server> first = std::move(server);
+  serve(echo());
+  ASSERT_TRUE(std::filesystem::exists(socket));
+  first.reset();
+  for (int i = 0; i < 20; ++i) { // what gRPC deletes, it deletes when it has time
+    Channel channel(loop, socket);
+    EXPECT_TRUE(call(channel, "/test.Echo/Say", "x").has_value());
+  }
+  server.reset();
+  EXPECT_FALSE(std::filesystem::exists(socket));
+}
+
+TEST_F(Rpc, ChannelsMayGoWhileTheyAreUsed) {
+  Methods methods;
+  int asked = 0;
+  methods.unary["/test.Slow/Say"] = [&](const std::string&, const Respond& respond) {
+    ++asked;
+    respond(std::string("now"));
+  };
+  serve(std::move(methods));
+  for (int i = 0; i < 100; ++i) {
+    Channel channel(loop, socket);
+    const int before = asked;
+    channel.unary("/test.Slow/Say", "x", {}, [](const Result<std::string>&) {});
+    while (asked == before) {
+      loop.run_for(Duration::millis(1));
+    }
+  }
+}
+
 TEST_F(Rpc, ASocketHasToBePossible) {
   const auto at = [&](const std::string& path) {
     const auto server_there = Server::listen(loop, path, echo());

@@ -1,14 +1,18 @@
 #include "berth/rpc/server.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <deque>
 #include <filesystem>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <utility>
 
+#include <sys/stat.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <fmt/format.h>
 #include <grpcpp/generic/async_generic_service.h>
@@ -206,13 +210,28 @@ class Service final : public grpc::CallbackGenericService {
   std::shared_ptr<Shared> shared_;
 };
 
-Result<void> check_path(const std::string& socket) {
+/// Where a server is bound before its socket gets its name. gRPC deletes the file that it has
+/// bound, perhaps long after the server is gone, when the name is another server's.
+std::string birthplace(const std::string& socket) {
+  static std::atomic<unsigned> births = 0;
+  const fs::path parent = fs::path(socket).parent_path();
+  return (parent / fmt::format(".{}.{}", ::getpid(), ++births)).string();
+}
+
+/// Which file has the name; nullopt if none has.
+std::optional<std::pair<dev_t, ino_t>> file_at(const std::string& path) {
+  struct ::stat found {};
+  return ::lstat(path.c_str(), &found) == 0 ? std::optional(std::pair(found.st_dev, found.st_ino))
+                                            : std::nullopt;
+}
+
+Result<void> check_path(const std::string& socket, const std::string& birth) {
   constexpr std::size_t kLongest = sizeof(sockaddr_un::sun_path) - 1;
-  if (socket.size() > kLongest) {
+  if (const std::size_t bytes = std::max(socket.size(), birth.size()); bytes > kLongest) {
     return fail(Code::Invalid,
                 fmt::format("socket {}: the path has {} bytes, a unix socket's has at most {}; try "
                             "a shorter directory",
-                            socket, socket.size(), kLongest));
+                            socket, bytes, kLongest));
   }
   std::error_code error;
   const fs::file_status status = fs::symlink_status(socket, error);
@@ -232,30 +251,38 @@ struct Server::State {
   std::shared_ptr<Shared> shared = std::make_shared<Shared>();
   std::unique_ptr<Service> service;
   std::unique_ptr<grpc::Server> server;
+  std::string socket;
+  std::optional<std::pair<dev_t, ino_t>> file; ///< that has its name
 };
 
 Server::Server(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
 Result<std::unique_ptr<Server>> Server::listen(net::AsioLoop& loop, const std::string& socket,
                                                Methods methods, ServerOptions options) {
-  BERTH_CHECK(check_path(socket));
+  const std::string birth = birthplace(socket);
+  BERTH_CHECK(check_path(socket, birth));
   auto state = std::make_unique<State>();
   state->shared->loop = &loop;
   state->shared->methods = std::move(methods);
   state->service = std::make_unique<Service>(state->shared);
-  std::error_code error;
-  fs::remove(socket, error);
   grpc::ServerBuilder builder;
   int bound = 0;
-  builder.AddListeningPort("unix:" + socket, grpc::InsecureServerCredentials(), &bound);
+  builder.AddListeningPort("unix:" + birth, grpc::InsecureServerCredentials(), &bound);
   builder.RegisterCallbackGenericService(state->service.get());
   builder.SetMaxReceiveMessageSize(options.largest_message);
   state->server = builder.BuildAndStart();
-  if (!state->server || bound == 0) {
+  std::error_code error;
+  if (state->server && bound != 0) {
+    // Who sees the name finds a server that listens.
+    fs::permissions(birth, fs::perms::owner_read | fs::perms::owner_write, error);
+    state->socket = socket;
+    state->file = file_at(birth);
+    fs::rename(birth, socket, error);
+  }
+  if (!state->server || bound == 0 || error) {
     return fail(Code::Unavailable,
                 fmt::format("socket {}: cannot listen there; is the directory writable?", socket));
   }
-  fs::permissions(socket, fs::perms::owner_read | fs::perms::owner_write, error);
   return std::unique_ptr<Server>(new Server(std::move(state)));
 }
 
@@ -268,6 +295,10 @@ Server::~Server() {
   }
   for (const std::shared_ptr<Call>& call : calls) {
     call->abandon(kGone);
+  }
+  if (state_->file && file_at(state_->socket) == state_->file) {
+    std::error_code gone;
+    fs::remove(state_->socket, gone);
   }
   state_->server->Shutdown(std::chrono::system_clock::now());
   state_->server->Wait();

@@ -44,7 +44,8 @@ struct ServerOptions {
 };
 
 /// Belongs to the loop's thread; the loop must outlive it. Destroying it ends every call with
-/// Unavailable and removes the socket file.
+/// Unavailable and removes the socket file, unless
+/// another has taken its name meanwhile.
 class Server {
  public:
   /// A socket file that a dead server left is replaced. The file's mode is 0600. Errors: the path

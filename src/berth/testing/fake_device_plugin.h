@@ -24,8 +24,9 @@ class FakeDevicePlugin final : public deviceplugin::DevicePlugin {
 
   // What it does.
   deviceplugin::DevicePluginOptions options;
-  bool silent = false;       ///< answers no call, ever
-  bool lists_at_once = true; ///< else the first list is the first set_devices()
+  Result<void> options_answer; ///< an error instead of options
+  bool silent = false;         ///< answers no call, ever
+  bool lists_at_once = true;   ///< else the first list is the first set_devices()
   std::function<Result<Ids>(const deviceplugin::PreferredAllocationRequest&)> prefer;
   std::function<Result<std::vector<Response>>(const Ids&)> give;
   Result<void> pre_start_answer;
@@ -65,7 +66,8 @@ class FakeDevicePlugin final : public deviceplugin::DevicePlugin {
   }
 
   void get_options(deviceplugin::Done<deviceplugin::DevicePluginOptions> done) override {
-    answer<deviceplugin::DevicePluginOptions>(std::move(done), options);
+    answer<deviceplugin::DevicePluginOptions>(std::move(done),
+                                              options_answer.map([this] { return options; }));
   }
   std::unique_ptr<deviceplugin::DeviceStream>
   list_and_watch(std::function<void(std::vector<deviceplugin::Device>)> on_list,

@@ -26,6 +26,7 @@ const std::vector<Command>& commands() {
                                                  hardware_show_command_table(),
                                                  hardware_import_command_table(),
                                                  labels_command_table(),
+                                                 device_plugin_command_table(),
                                                  mig_plan_command_table(),
                                                  mig_show_command_table(),
                                                  cdi_generate_command_table(),

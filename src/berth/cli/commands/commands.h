@@ -28,6 +28,7 @@ Command hardware_list_command_table();
 Command hardware_show_command_table();
 Command hardware_import_command_table();
 Command labels_command_table();
+Command device_plugin_command_table();
 Command mig_plan_command_table();
 Command mig_show_command_table();
 Command cdi_generate_command_table();

@@ -1,4 +1,4 @@
-#include "berth/deviceplugin/kubelet_socket.h"
+#include "berth/deviceplugin/local_kubelet_socket.h"
 
 #include <memory>
 #include <optional>
@@ -39,12 +39,12 @@ class Socket : public ::testing::Test {
   }
 
   VirtualLoop loop_{TimePoint::from_unix_seconds(1)};
-  KubeletSocket socket_{loop_};
+  LocalKubeletSocket socket_{loop_};
   Kubelet kubelet_;
 };
 
 TEST_F(Socket, CarriesARequestToWhoeverListens) {
-  const auto listening = socket_.listen(kubelet_);
+  const auto listening = socket_.listen(kubelet_).value();
   EXPECT_TRUE(send("a.com/x"));
   EXPECT_THAT(kubelet_.registered, ElementsAre("a.com/x"));
 }
@@ -53,7 +53,7 @@ TEST_F(Socket, RefusesWhileNobodyListens) {
   const auto refused = send("a.com/x");
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::Unavailable);
-  auto listening = socket_.listen(kubelet_);
+  auto listening = socket_.listen(kubelet_).value();
   listening.reset();
   EXPECT_FALSE(send("a.com/x"));
   EXPECT_THAT(kubelet_.registered, IsEmpty());
@@ -63,7 +63,7 @@ TEST_F(Socket, ARequestThatIsUnderWayMeetsWhoListensWhenItArrives) {
   bool answered = false;
   socket_.register_plugin({.resource_name = "a.com/x"},
                           [&](const Result<void>& said) { answered = said.has_value(); });
-  const auto listening = socket_.listen(kubelet_);
+  const auto listening = socket_.listen(kubelet_).value();
   run();
   EXPECT_TRUE(answered);
 }
@@ -73,32 +73,32 @@ TEST_F(Socket, EveryListenerIsAnnounced) {
   const auto watching = socket_.watch([&] { ++announced; });
   run();
   EXPECT_EQ(announced, 0);
-  auto listening = socket_.listen(kubelet_);
+  auto listening = socket_.listen(kubelet_).value();
   EXPECT_EQ(announced, 0) << "a later task";
   run();
   EXPECT_EQ(announced, 1);
   listening.reset();
-  listening = socket_.listen(kubelet_);
+  listening = socket_.listen(kubelet_).value();
   run();
   EXPECT_EQ(announced, 2);
 }
 
 TEST_F(Socket, WhoComesLateIsToldToo) {
-  const auto listening = socket_.listen(kubelet_);
+  const auto listening = socket_.listen(kubelet_).value();
   int announced = 0;
   auto watching = socket_.watch([&] { ++announced; });
   run();
   EXPECT_EQ(announced, 1);
   watching.reset();
-  const auto again = socket_.listen(kubelet_);
+  const auto again = socket_.listen(kubelet_).value();
   run();
   EXPECT_EQ(announced, 1);
 }
 
 TEST_F(Socket, ALaterListenerTakesOver) {
   Kubelet second;
-  auto first_listens = socket_.listen(kubelet_);
-  const auto second_listens = socket_.listen(second);
+  auto first_listens = socket_.listen(kubelet_).value();
+  const auto second_listens = socket_.listen(second).value();
   EXPECT_TRUE(send("a.com/x"));
   // The end of the first does not end the second.
   first_listens.reset();

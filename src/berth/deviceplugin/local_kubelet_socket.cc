@@ -1,4 +1,4 @@
-#include "berth/deviceplugin/kubelet_socket.h"
+#include "berth/deviceplugin/local_kubelet_socket.h"
 
 #include <cstdint>
 #include <map>
@@ -6,7 +6,7 @@
 
 namespace berth::deviceplugin {
 
-struct KubeletSocket::State {
+struct LocalKubeletSocket::State {
   Loop* loop = nullptr;
   Registration* server = nullptr;
   std::uint64_t server_id = 0; ///< which listen() `server` belongs to
@@ -28,13 +28,13 @@ class OnDrop final : public KubeletSocket::Handle {
 
 } // namespace
 
-KubeletSocket::KubeletSocket(Loop& loop) : state_(std::make_shared<State>()) {
+LocalKubeletSocket::LocalKubeletSocket(Loop& loop) : state_(std::make_shared<State>()) {
   state_->loop = &loop;
 }
 
-KubeletSocket::~KubeletSocket() = default;
+LocalKubeletSocket::~LocalKubeletSocket() = default;
 
-std::unique_ptr<KubeletSocket::Handle> KubeletSocket::listen(Registration& server) {
+Result<std::unique_ptr<KubeletSocket::Handle>> LocalKubeletSocket::listen(Registration& server) {
   const std::uint64_t id = state_->next_id++;
   state_->server = &server;
   state_->server_id = id;
@@ -55,7 +55,8 @@ std::unique_ptr<KubeletSocket::Handle> KubeletSocket::listen(Registration& serve
   });
 }
 
-std::unique_ptr<KubeletSocket::Handle> KubeletSocket::watch(std::function<void()> on_listening) {
+std::unique_ptr<KubeletSocket::Handle>
+LocalKubeletSocket::watch(std::function<void()> on_listening) {
   const std::uint64_t id = state_->next_id++;
   state_->watchers.emplace(id, std::move(on_listening));
   if (state_->server) {
@@ -74,7 +75,7 @@ std::unique_ptr<KubeletSocket::Handle> KubeletSocket::watch(std::function<void()
   });
 }
 
-void KubeletSocket::register_plugin(RegisterRequest request, Done<void> done) {
+void LocalKubeletSocket::register_plugin(RegisterRequest request, Done<void> done) {
   state_->loop->post([weak = std::weak_ptr(state_), request = std::move(request),
                       done = std::move(done)]() mutable {
     const auto state = weak.lock();
