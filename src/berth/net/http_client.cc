@@ -184,6 +184,12 @@ class HttpClient::Streaming final : public HttpStreamCall {
     call_->start();
   }
   ~Streaming() override { call_->stop(); }
+  void pause() override { call_->paused = true; }
+  void resume() override {
+    if (std::exchange(call_->paused, false) && std::exchange(call_->held, false)) {
+      call_->read();
+    }
+  }
 
  private:
   struct Running : std::enable_shared_from_this<Running> {
@@ -249,6 +255,11 @@ class HttpClient::Streaming final : public HttpStreamCall {
         finish(std::move(fed));
         return;
       }
+      if (paused) {
+        held = true;
+        timer.cancel();
+        return;
+      }
       if (head_told && silence) {
         timer.set(*silence, [this] { late(*silence); });
       }
@@ -279,6 +290,8 @@ class HttpClient::Streaming final : public HttpStreamCall {
     Timer timer;
     Result<std::shared_ptr<Connection>> connection;
     bool head_told = false;
+    bool paused = false;
+    bool held = false; ///< the next read waits for resume()
     bool stopped = false;
   };
 
