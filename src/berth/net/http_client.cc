@@ -187,7 +187,7 @@ class HttpClient::Streaming final : public HttpStreamCall {
   void pause() override { call_->paused = true; }
   void resume() override {
     if (std::exchange(call_->paused, false) && std::exchange(call_->held, false)) {
-      call_->read();
+      call_->loop->post([call = call_] { call->go_on(); });
     }
   }
 
@@ -238,12 +238,25 @@ class HttpClient::Streaming final : public HttpStreamCall {
     }
 
     void take(std::string_view got) {
-      Result<void> fed = got.empty() ? reader.end() : reader.feed(got);
+      fed = got.empty() ? reader.end() : reader.feed(got);
       if (reader.has_head() && !std::exchange(head_told, true)) {
         timer.cancel();
         events.head(reader.head());
       }
-      if (!stopped && head_told) {
+      go_on();
+    }
+
+    /// Tells of what has come, unless that has to wait, and reads on.
+    void go_on() {
+      if (stopped) {
+        return;
+      }
+      if (paused) {
+        held = true;
+        timer.cancel();
+        return;
+      }
+      if (head_told) {
         if (const std::string piece = reader.take_piece(); !piece.empty()) {
           events.piece(piece);
         }
@@ -253,11 +266,6 @@ class HttpClient::Streaming final : public HttpStreamCall {
       }
       if (!fed || reader.done()) {
         finish(std::move(fed));
-        return;
-      }
-      if (paused) {
-        held = true;
-        timer.cancel();
         return;
       }
       if (head_told && silence) {
@@ -291,7 +299,8 @@ class HttpClient::Streaming final : public HttpStreamCall {
     Result<std::shared_ptr<Connection>> connection;
     bool head_told = false;
     bool paused = false;
-    bool held = false; ///< the next read waits for resume()
+    bool held = false; ///< what has come, and the next read, wait for resume()
+    Result<void> fed;  ///< how the last bytes were read
     bool stopped = false;
   };
 
