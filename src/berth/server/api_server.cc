@@ -23,6 +23,7 @@
 #include "berth/server/live_resources.h"
 #include "berth/server/live_streams.h"
 #include "berth/server/openapi_pages.h"
+#include "berth/server/pod_connections.h"
 #include "berth/server/pod_logs.h"
 #include "berth/server/reading.h"
 #include "berth/server/request_metrics.h"
@@ -107,7 +108,8 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
                                           .pages = &pages,
                                           .rbac = &access->rbac(),
                                           .gpu_columns = options.gpu_columns,
-                                          .nodes = options.nodes},
+                                          .nodes = options.nodes,
+                                          .connections = &connections},
         definitions(loop, registry, resources), flow(flow_limits()),
         audit(
             options.audit ? options.audit : [](std::string_view) {}, Rng(kAuditSeed)) {
@@ -171,13 +173,28 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
   void run(const std::shared_ptr<Turn>& turn) {
     Call& call = turn->call;
     auto answered = answer_to(call);
-    net::HttpResponse response =
-        answered ? *std::move(answered) : to_response(std::move(answered).error());
     shared.loop->post([weak = weak_from_this(), id = turn->id] {
       if (const auto self = weak.lock()) {
         self->finished(id);
       }
     });
+    if (answered && call.later) {
+      call.later([weak = weak_from_this(), turn](net::HttpResponse response) {
+        if (const auto self = weak.lock()) {
+          self->give(turn, std::move(response));
+        }
+      });
+      return;
+    }
+    give(turn, answered ? *std::move(answered) : to_response(std::move(answered).error()));
+  }
+
+  void give(const std::shared_ptr<Turn>& turn, net::HttpResponse response) {
+    const Call& call = turn->call;
+    if (response.take_over) {
+      send(*turn, std::move(response));
+      return;
+    }
     compress(turn->request, response);
     if (response.stream || !call.info.is_resource) {
       send(*turn, std::move(response));
@@ -372,7 +389,7 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
         return pod_log(shared, call);
       }
       if (sub->name == "exec" || sub->name == "attach" || sub->name == "portforward") {
-        return tl::unexpected(pod_connection(shared, call));
+        return pod_connection(shared, call);
       }
     }
     return tl::unexpected(Status{
@@ -465,6 +482,7 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
   AuditLog audit;
   RequestMetrics metrics;
   LiveStreams streams;
+  LiveConnections connections;
   std::vector<HealthCheck> checks;
   Result<void> durable; ///< how the last write fared on its way to the disk
   bool draining = false;
@@ -490,6 +508,7 @@ ApiServer::~ApiServer() = default;
 void ApiServer::drain() {
   state_->draining = true;
   state_->streams.end_all();
+  state_->connections.cut_all();
 }
 
 void ApiServer::handle(const net::HttpRequest& request, const net::HttpRespond& respond) {
