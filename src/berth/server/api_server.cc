@@ -20,6 +20,7 @@
 #include "berth/server/definitions.h"
 #include "berth/server/discovery.h"
 #include "berth/server/eviction.h"
+#include "berth/server/gpu_page.h"
 #include "berth/server/live_resources.h"
 #include "berth/server/live_streams.h"
 #include "berth/server/openapi_pages.h"
@@ -413,6 +414,9 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
     if (path == "/metrics") {
       return metrics_page();
     }
+    if (path == "/metrics/gpus" && shared.nodes != nullptr) {
+      return prometheus_page(gpu_page(*shared.registry, *shared.nodes));
+    }
     if (path == "/version") {
       return document(version_document(schema::Catalogue::builtin().version()));
     }
@@ -432,10 +436,14 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
             shared.registry->list({.kind = kind, .ns = "", .labels = {}}).items.size();
       }
     }
+    return prometheus_page(metrics.text(objects) +
+                           (options.more_metrics ? options.more_metrics() : std::string()));
+  }
+
+  static net::HttpResponse prometheus_page(std::string text) {
     return {.status = 200,
             .headers = {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}},
-            .body = metrics.text(objects) +
-                    (options.more_metrics ? options.more_metrics() : std::string())};
+            .body = std::move(text)};
   }
 
   Answer<net::HttpResponse> discovery(const Call& call, std::string_view path) {

@@ -88,10 +88,12 @@ struct GpuUsage {
   int index = 0;
   std::string uuid;
   std::string product;
+  std::string pci_bus_id;        ///< "" if it is not known
   std::int64_t memory_bytes = 0; ///< that it has
   std::int64_t used_bytes = 0;
   int percent = 0;      ///< of the time that it computed
   std::string sickness; ///< why it is unhealthy; "" if it is well
+  int last_xid = 0;     ///< behind its sickness; 0 if none is known
   std::string pod_uid;  ///< who has it; "" for nobody
   std::string container;
 };

@@ -187,11 +187,14 @@ std::optional<server::NodeUsage> SimulatedNodes::usage(std::string_view node) co
                                .memory_bytes = load.memory_bytes});
   }
   for (const inventory::GpuInfo& gpu : machine->inventory().gpus()) {
+    const inventory::GpuProbe probe = machine->inventory().probe(gpu.index);
     server::GpuUsage one{.index = gpu.index,
                          .uuid = gpu.uuid,
                          .product = gpu.product,
+                         .pci_bus_id = gpu.pci_bus_id,
                          .memory_bytes = gpu.memory_mib << 20U,
-                         .sickness = sickness_of(machine->inventory().probe(gpu.index)),
+                         .sickness = sickness_of(probe),
+                         .last_xid = probe.last_xid,
                          .pod_uid = {},
                          .container = {}};
     if (const auto owner = owners.find(gpu.uuid); owner != owners.end()) {
