@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "berth/api/json.h"
 #include "berth/kubelet/joined_nodes.h"
 #include "berth/kubelet/kubelet_paths.h"
 #include "berth/kubelet/local_nodes.h"
@@ -13,6 +14,7 @@
 #include "berth/kubelet/remote_nodes.h"
 #include "berth/net/certificates.h"
 #include "berth/net/http_client.h"
+#include "berth/net/upgrade.h"
 #include "berth/net/websocket.h"
 #include "berth/server/log_answer.h"
 #include "berth/server/streams/connect.h"
