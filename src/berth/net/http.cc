@@ -36,6 +36,8 @@ std::string header_lines(const HttpHeaders& headers) {
 
 std::string_view phrase(int status) {
   switch (status) {
+  case 101:
+    return "Switching Protocols";
   case 200:
     return "OK";
   case 201:
@@ -74,6 +76,10 @@ std::string_view phrase(int status) {
     return "Request Header Fields Too Large";
   case 500:
     return "Internal Server Error";
+  case 501:
+    return "Not Implemented";
+  case 502:
+    return "Bad Gateway";
   case 503:
     return "Service Unavailable";
   case 504:
@@ -141,6 +147,13 @@ HttpResponse json_response(int status, std::string json) {
       .status = status, .headers = {{"Content-Type", "application/json"}}, .body = std::move(json)};
 }
 
+std::string upgrade_bytes(const HttpRequest& request, std::string_view host) {
+  return fmt::format(
+      "{} {} HTTP/1.1\r\nHost: {}\r\nConnection: Upgrade\r\n{}Content-Length: 0\r\n\r\n",
+      one_line(request.method), one_line(request.target), one_line(host),
+      header_lines(request.headers));
+}
+
 std::string to_bytes(const HttpRequest& request, std::string_view host) {
   const bool sends_body = !request.body.empty() || request.method == "POST" ||
                           request.method == "PUT" || request.method == "PATCH";
@@ -168,6 +181,46 @@ std::string chunked_head(const HttpResponse& response) {
   return fmt::format("HTTP/1.1 {} {}\r\n{}Transfer-Encoding: chunked\r\nConnection: {}\r\n\r\n",
                      response.status, phrase(response.status), header_lines(response.headers),
                      response.keep_alive ? "keep-alive" : "close");
+}
+
+std::string switching_head(const HttpHeaders& headers) {
+  return fmt::format("HTTP/1.1 101 {}\r\nConnection: Upgrade\r\n{}\r\n", phrase(101),
+                     header_lines(headers));
+}
+
+std::vector<std::string> list_in_header(const HttpHeaders& headers, std::string_view name) {
+  std::vector<std::string> all;
+  for (const auto& [key, value] : headers) {
+    if (!same_name(key, name)) {
+      continue;
+    }
+    std::string_view rest = value;
+    while (!rest.empty()) {
+      const std::size_t comma = std::min(rest.find(','), rest.size());
+      std::string_view one = rest.substr(0, comma);
+      rest.remove_prefix(std::min(comma + 1, rest.size()));
+      while (!one.empty() && (one.front() == ' ' || one.front() == '\t')) {
+        one.remove_prefix(1);
+      }
+      while (!one.empty() && (one.back() == ' ' || one.back() == '\t')) {
+        one.remove_suffix(1);
+      }
+      if (!one.empty()) {
+        all.emplace_back(one);
+      }
+    }
+  }
+  return all;
+}
+
+bool asks_to_upgrade(const HttpRequest& request) {
+  return std::ranges::any_of(list_in_header(request.headers, "Connection"),
+                             [](const std::string& one) { return same_name(one, "upgrade"); }) &&
+         !header_of(request.headers, "Upgrade").empty();
+}
+
+bool asks_to_upgrade(const HttpRequest& request, std::string_view protocol) {
+  return asks_to_upgrade(request) && same_name(header_of(request.headers, "Upgrade"), protocol);
 }
 
 std::string to_chunk(std::string_view bytes) {

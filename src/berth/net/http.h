@@ -16,6 +16,9 @@
 
 namespace berth::net {
 
+class AsioLoop;
+class Connection;
+
 /// Names compare without case; a name may come several times.
 using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
 /// Value of the first header of this name; "" if there is none.
@@ -50,6 +53,16 @@ class HttpStream {
   virtual std::size_t waiting() const = 0;
   /// Called once if the other side goes before end().
   virtual void on_gone(std::function<void()> gone) = 0;
+  /// Called whenever the network has taken what was waiting. For writers that hold back while much
+  /// waits; where nothing ever waits, it is never called.
+  virtual void on_room(std::function<void()> /*room*/) {}
+};
+
+/// A connection that has left HTTP: whoever has it speaks for itself.
+struct HandedOver {
+  AsioLoop* loop = nullptr;
+  std::shared_ptr<Connection> connection;
+  std::string ahead; ///< what has come behind the HTTP message already
 };
 
 /// A long body of known size, made as the network takes it: it never lies in memory whole.
@@ -71,6 +84,9 @@ struct HttpResponse {
   /// Of a server's answer: if set, the body is what is sent through the stream that it is given (as
   /// chunks), and `body` has no meaning.
   std::function<void(std::shared_ptr<HttpStream>)> stream;
+  /// Of a server's answer: if set, nothing is sent, and the connection is given away, to be
+  /// answered by whoever takes it. It no longer counts as one of the server's.
+  std::function<void(HandedOver)> take_over;
 };
 
 /// The whole body, however it comes; not that of a stream. Pieces are used up.
@@ -89,6 +105,8 @@ struct HttpLimits {
 /// Text to send. Content-Length and Connection are added; header names and values must not hold
 /// line breaks (they are cut there).
 std::string to_bytes(const HttpRequest& request, std::string_view host);
+/// The same of a request to leave HTTP: its headers say for what (Upgrade).
+std::string upgrade_bytes(const HttpRequest& request, std::string_view host);
 /// `head`: the answer to a HEAD request has no body.
 enum class Body { Send, Omit };
 /// The head, and the body unless that is in pieces.
@@ -96,6 +114,8 @@ std::string to_bytes(HttpResponse response, Body body = Body::Send);
 /// The head of an answer whose body comes in chunks, one such chunk, and what ends them.
 std::string chunked_head(const HttpResponse& response);
 std::string to_chunk(std::string_view bytes);
+/// The head of an answer that ends HTTP on its connection: 101 Switching Protocols.
+std::string switching_head(const HttpHeaders& headers);
 inline constexpr std::string_view kLastChunk = "0\r\n\r\n";
 
 /// Turns the bytes of one connection into requests, one after the other.
@@ -117,6 +137,8 @@ class RequestReader {
   bool wants_continue();
   /// Has a request begun that is not whole yet?
   bool in_request() const;
+  /// What has come behind the requests that were taken; the reader is of no use afterwards.
+  std::string take_rest();
 
  private:
   struct State;
@@ -146,11 +168,20 @@ class ResponseReader {
   std::string take_piece();
   /// Precondition: done.
   HttpResponse take();
+  /// What has come behind the answer; the reader is of no use afterwards.
+  std::string take_rest();
 
  private:
   struct State;
   std::unique_ptr<State> state_;
 };
+
+/// The request asks to leave HTTP for `protocol` ("websocket", "SPDY/3.1").
+bool asks_to_upgrade(const HttpRequest& request, std::string_view protocol);
+/// The request asks to leave HTTP for another protocol, whichever.
+bool asks_to_upgrade(const HttpRequest& request);
+/// All values of a header that is a list: every header of this name, split at commas.
+std::vector<std::string> list_in_header(const HttpHeaders& headers, std::string_view name);
 
 /// Where to send requests: "https://host:port/prefix", or "host:port" for http.
 struct HttpUrl {

@@ -184,6 +184,12 @@ class HttpClient::Streaming final : public HttpStreamCall {
     call_->start();
   }
   ~Streaming() override { call_->stop(); }
+  void pause() override { call_->paused = true; }
+  void resume() override {
+    if (std::exchange(call_->paused, false) && std::exchange(call_->held, false)) {
+      call_->loop->post([call = call_] { call->go_on(); });
+    }
+  }
 
  private:
   struct Running : std::enable_shared_from_this<Running> {
@@ -232,12 +238,25 @@ class HttpClient::Streaming final : public HttpStreamCall {
     }
 
     void take(std::string_view got) {
-      Result<void> fed = got.empty() ? reader.end() : reader.feed(got);
+      fed = got.empty() ? reader.end() : reader.feed(got);
       if (reader.has_head() && !std::exchange(head_told, true)) {
         timer.cancel();
         events.head(reader.head());
       }
-      if (!stopped && head_told) {
+      go_on();
+    }
+
+    /// Tells of what has come, unless that has to wait, and reads on.
+    void go_on() {
+      if (stopped) {
+        return;
+      }
+      if (paused) {
+        held = true;
+        timer.cancel();
+        return;
+      }
+      if (head_told) {
         if (const std::string piece = reader.take_piece(); !piece.empty()) {
           events.piece(piece);
         }
@@ -279,6 +298,9 @@ class HttpClient::Streaming final : public HttpStreamCall {
     Timer timer;
     Result<std::shared_ptr<Connection>> connection;
     bool head_told = false;
+    bool paused = false;
+    bool held = false; ///< what has come, and the next read, wait for resume()
+    Result<void> fed;  ///< how the last bytes were read
     bool stopped = false;
   };
 

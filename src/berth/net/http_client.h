@@ -34,6 +34,10 @@ struct HttpStreamEvents {
 class HttpStreamCall {
  public:
   virtual ~HttpStreamCall() = default;
+
+  /// No pieces come until resume(): the other side has to wait. For readers that have enough.
+  virtual void pause() = 0;
+  virtual void resume() = 0;
 };
 
 /// Must be destroyed before the loop; calls under way are then given up in silence.

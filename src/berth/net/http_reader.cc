@@ -115,6 +115,10 @@ bool RequestReader::in_request() const {
   return !state_->pending.empty() || state_->parser->is_header_done();
 }
 
+std::string RequestReader::take_rest() {
+  return std::move(state_->pending);
+}
+
 struct ResponseReader::State {
   http::response_parser<http::string_body> parser;
   std::string pending;
@@ -185,6 +189,10 @@ HttpResponse ResponseReader::take() {
           .headers = headers_of(message),
           .body = std::move(message.body()),
           .keep_alive = message.keep_alive() && state_->pending.empty()};
+}
+
+std::string ResponseReader::take_rest() {
+  return std::move(state_->pending);
 }
 
 } // namespace berth::net

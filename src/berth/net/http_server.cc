@@ -24,8 +24,9 @@ class Session : public std::enable_shared_from_this<Session> {
 
   Session(AsioLoop& loop, std::shared_ptr<Connection> connection,
           std::shared_ptr<const Service> service, Gone gone)
-      : connection_(std::move(connection)), service_(std::move(service)), gone_(std::move(gone)),
-        peer_(connection_->peer()), reader_(service_->options.limits), timer_(loop) {}
+      : loop_(&loop), connection_(std::move(connection)), service_(std::move(service)),
+        gone_(std::move(gone)), peer_(connection_->peer()), reader_(service_->options.limits),
+        timer_(loop) {}
 
   void start() {
     timer_.set(service_->options.idle_timeout, [this] { end(); });
@@ -119,6 +120,10 @@ class Session : public std::enable_shared_from_this<Session> {
   }
 
   void send(HttpResponse response, Body body) {
+    if (response.take_over) {
+      hand_over(response);
+      return;
+    }
     if (response.stream && body == Body::Send) {
       start_stream(response);
       return;
@@ -128,6 +133,16 @@ class Session : public std::enable_shared_from_this<Session> {
     keep_ = response.keep_alive;
     pieces_ = body == Body::Send ? response.pieces : nullptr;
     write(to_bytes(std::move(response), body));
+  }
+
+  /// The connection is no longer this server's.
+  void hand_over(const HttpResponse& response) {
+    const auto self = shared_from_this(); // until this is over
+    stopped_ = true;
+    timer_.cancel();
+    gone_(self);
+    response.take_over(
+        {.loop = loop_, .connection = std::move(connection_), .ahead = reader_.take_rest()});
   }
 
   /// False: there is none left.
@@ -186,6 +201,7 @@ class Session : public std::enable_shared_from_this<Session> {
     }
   }
 
+  AsioLoop* loop_;
   std::shared_ptr<Connection> connection_;
   std::shared_ptr<const Service> service_;
   Gone gone_;
@@ -206,6 +222,7 @@ class Session : public std::enable_shared_from_this<Session> {
   bool last_ = false;
   std::string waiting_;
   std::function<void()> stream_gone_;
+  std::function<void()> stream_room_;
 };
 
 class Session::Stream final : public HttpStream {
@@ -230,6 +247,11 @@ class Session::Stream final : public HttpStream {
   void on_gone(std::function<void()> gone) override {
     if (const auto session = ours()) {
       session->stream_gone_ = std::move(gone);
+    }
+  }
+  void on_room(std::function<void()> room) override {
+    if (const auto session = ours()) {
+      session->stream_room_ = std::move(room);
     }
   }
 
@@ -258,13 +280,16 @@ void Session::flush() {
     return;
   }
   if (waiting_.empty() && !last_) {
+    if (const auto room = stream_room_) { // a copy: it may end the stream
+      room();
+    }
     return;
   }
   std::string bytes = to_chunk(std::exchange(waiting_, {}));
   if (last_) {
     bytes += kLastChunk;
     streaming_ = false;
-    stream_gone_ = nullptr;
+    stream_gone_ = stream_room_ = nullptr;
     timer_.set(service_->options.idle_timeout, [this] { end(); });
   } else {
     writing_ = true;
@@ -276,6 +301,7 @@ void Session::stop() {
   stopped_ = true;
   timer_.cancel();
   connection_->close();
+  stream_room_ = nullptr;
   if (const auto gone = std::exchange(stream_gone_, nullptr)) {
     gone();
   }

@@ -100,6 +100,45 @@ TEST_F(HttpStreams, OtherAnswersAreWholeToo) {
   EXPECT_EQ(body, "nothing here\n");
 }
 
+TEST_F(HttpStreams, AWriterHearsWhenNothingWaitsAnyMore) {
+  serve();
+  open("/stream");
+  loop.run();
+  bool room = false;
+  stream->on_room([&] {
+    room = true;
+    stream->on_room(nullptr);
+  });
+  stream->send("second ");
+  stream->send("third");
+  while (!room || body != "first second third") {
+    loop.run_for(Duration::millis(1));
+  }
+  EXPECT_EQ(stream->waiting(), 0U);
+}
+
+TEST_F(HttpStreams, AReaderThatPausesGetsTheRestLater) {
+  serve();
+  open("/stream");
+  loop.run();
+  call->pause();
+  call->pause();
+  stream->send("second ");
+  stream->end();
+  while (server->connections() > 0 && stream->waiting() > 0) {
+    loop.run_for(Duration::millis(1));
+  }
+  const std::string held = body;
+  call->resume();
+  call->resume();
+  while (!ended) {
+    loop.run();
+  }
+  EXPECT_EQ(held, "first ");
+  EXPECT_EQ(body, "first second ");
+  EXPECT_TRUE(ended->has_value());
+}
+
 TEST_F(HttpStreams, TheServerLearnsThatItsReaderHasGone) {
   serve();
   open("/stream");

@@ -20,9 +20,11 @@
 #include "berth/server/definitions.h"
 #include "berth/server/discovery.h"
 #include "berth/server/eviction.h"
+#include "berth/server/gpu_page.h"
 #include "berth/server/live_resources.h"
 #include "berth/server/live_streams.h"
 #include "berth/server/openapi_pages.h"
+#include "berth/server/pod_connections.h"
 #include "berth/server/pod_logs.h"
 #include "berth/server/reading.h"
 #include "berth/server/request_metrics.h"
@@ -107,7 +109,8 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
                                           .pages = &pages,
                                           .rbac = &access->rbac(),
                                           .gpu_columns = options.gpu_columns,
-                                          .nodes = options.nodes},
+                                          .nodes = options.nodes,
+                                          .connections = &connections},
         definitions(loop, registry, resources), flow(flow_limits()),
         audit(
             options.audit ? options.audit : [](std::string_view) {}, Rng(kAuditSeed)) {
@@ -171,13 +174,28 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
   void run(const std::shared_ptr<Turn>& turn) {
     Call& call = turn->call;
     auto answered = answer_to(call);
-    net::HttpResponse response =
-        answered ? *std::move(answered) : to_response(std::move(answered).error());
     shared.loop->post([weak = weak_from_this(), id = turn->id] {
       if (const auto self = weak.lock()) {
         self->finished(id);
       }
     });
+    if (answered && call.later) {
+      call.later([weak = weak_from_this(), turn](net::HttpResponse response) {
+        if (const auto self = weak.lock()) {
+          self->give(turn, std::move(response));
+        }
+      });
+      return;
+    }
+    give(turn, answered ? *std::move(answered) : to_response(std::move(answered).error()));
+  }
+
+  void give(const std::shared_ptr<Turn>& turn, net::HttpResponse response) {
+    const Call& call = turn->call;
+    if (response.take_over) {
+      send(*turn, std::move(response));
+      return;
+    }
     compress(turn->request, response);
     if (response.stream || !call.info.is_resource) {
       send(*turn, std::move(response));
@@ -372,7 +390,7 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
         return pod_log(shared, call);
       }
       if (sub->name == "exec" || sub->name == "attach" || sub->name == "portforward") {
-        return tl::unexpected(pod_connection(shared, call));
+        return pod_connection(shared, call);
       }
     }
     return tl::unexpected(Status{
@@ -396,6 +414,9 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
     if (path == "/metrics") {
       return metrics_page();
     }
+    if (path == "/metrics/gpus" && shared.nodes != nullptr) {
+      return prometheus_page(gpu_page(*shared.registry, *shared.nodes));
+    }
     if (path == "/version") {
       return document(version_document(schema::Catalogue::builtin().version()));
     }
@@ -415,10 +436,14 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
             shared.registry->list({.kind = kind, .ns = "", .labels = {}}).items.size();
       }
     }
+    return prometheus_page(metrics.text(objects) +
+                           (options.more_metrics ? options.more_metrics() : std::string()));
+  }
+
+  static net::HttpResponse prometheus_page(std::string text) {
     return {.status = 200,
             .headers = {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}},
-            .body = metrics.text(objects) +
-                    (options.more_metrics ? options.more_metrics() : std::string())};
+            .body = std::move(text)};
   }
 
   Answer<net::HttpResponse> discovery(const Call& call, std::string_view path) {
@@ -465,6 +490,7 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
   AuditLog audit;
   RequestMetrics metrics;
   LiveStreams streams;
+  LiveConnections connections;
   std::vector<HealthCheck> checks;
   Result<void> durable; ///< how the last write fared on its way to the disk
   bool draining = false;
@@ -490,6 +516,7 @@ ApiServer::~ApiServer() = default;
 void ApiServer::drain() {
   state_->draining = true;
   state_->streams.end_all();
+  state_->connections.cut_all();
 }
 
 void ApiServer::handle(const net::HttpRequest& request, const net::HttpRespond& respond) {

@@ -49,7 +49,8 @@ class ApiServer {
   void handle(const net::HttpRequest& request, const net::HttpRespond& respond);
 
   /// The process is about to stop: /readyz fails, watches and followed logs end, so that their
-  /// readers turn elsewhere. Other requests are answered as before.
+  /// readers turn elsewhere, and so do connections to containers. Other requests are answered as
+  /// before.
   void drain();
 
  private:

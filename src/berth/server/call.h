@@ -5,13 +5,14 @@
 #include <vector>
 
 #include "berth/base/loop.h"
-#include "berth/net/http.h"
+#include "berth/net/http_server.h"
 #include "berth/server/access/rbac.h"
 #include "berth/server/list_pages.h"
 #include "berth/server/media.h"
 #include "berth/server/nodes.h"
 #include "berth/server/request_info.h"
 #include "berth/server/resources.h"
+#include "berth/server/streams/live_connections.h"
 #include "berth/server/table.h"
 #include "berth/server/user.h"
 #include "berth/store/registry.h"
@@ -27,7 +28,11 @@ struct Shared {
   const Rbac* rbac;
   GpuColumns gpu_columns;
   Nodes* nodes; ///< null: there are none
+  LiveConnections* connections;
 };
+
+/// Gives the answer that a call has once something else has answered.
+using Later = std::function<void(net::HttpRespond)>;
 
 struct Call {
   const net::HttpRequest* request;
@@ -36,6 +41,7 @@ struct Call {
   User user;
   Wanted wanted;
   std::vector<std::string> warnings; ///< told in Warning headers
+  Later later; ///< set by who answers: what it returned is not the answer, this gives it
 };
 
 } // namespace berth::server

@@ -9,6 +9,7 @@
 #include "berth/api/json.h"
 #include "berth/base/assert.h"
 #include "berth/schema/custom_resource.h"
+#include "berth/server/gpu_page.h"
 #include "berth/server/list_query.h"
 #include "berth/server/reading.h"
 #include "berth/server/render.h"
@@ -169,15 +170,6 @@ std::vector<api::Object> pod_metrics(const Shared& shared, const schema::Resourc
   return out;
 }
 
-std::map<std::string, api::Key> pods_by_uid(const Shared& shared) {
-  std::map<std::string, api::Key> out;
-  for (const api::Object& pod :
-       shared.registry->list({.kind = store::kPods, .ns = "", .labels = {}}).items) {
-    out.emplace(pod.meta().uid, pod.key());
-  }
-  return out;
-}
-
 json::object gpu_document(const schema::Resource& resource, const std::string& node,
                           const NodeUsage& usage, const GpuUsage& gpu) {
   json::object meta{{"name", fmt::format("{}-gpu-{}", node, gpu.index)},
@@ -199,7 +191,7 @@ json::object gpu_document(const schema::Resource& resource, const std::string& n
 
 std::vector<api::Object> gpu_metrics(const Shared& shared, const schema::Resource& resource,
                                      const store::ListOptions& what) {
-  const std::map<std::string, api::Key> pods = pods_by_uid(shared);
+  const std::map<std::string, api::Key> pods = pods_by_uid(*shared.registry);
   std::vector<api::Object> out;
   for (const api::Object& node :
        shared.registry->list({.kind = store::kNodes, .ns = "", .labels = {}}).items) {

@@ -40,6 +40,7 @@ class LiveStreams::Stream final : public net::HttpStream {
     gone_ = gone;
     inner_->on_gone(std::move(gone));
   }
+  void on_room(std::function<void()> room) override { inner_->on_room(std::move(room)); }
 
   void cut_short() {
     const auto gone = std::exchange(gone_, nullptr);

@@ -39,16 +39,15 @@ Answer<std::optional<TimePoint>> moment(const net::HttpHeaders& query, std::stri
   return *time;
 }
 
-/// "2026-01-02T03:04:05.123456789Z", of a fixed width.
-std::string stamp(TimePoint at) {
+} // namespace
+
+std::string log_stamp(TimePoint at) {
   constexpr std::int64_t kSecond = 1'000'000'000;
   std::string text = to_rfc3339(at);
   text.pop_back();
   const std::int64_t rest = ((at.unix_nanos() % kSecond) + kSecond) % kSecond;
-  return text + fmt::format(".{:09}Z", rest);
+  return text + fmt::format(".{:09}Z ", rest);
 }
-
-} // namespace
 
 Answer<LogOptions> log_options(const std::string& pod, const net::HttpHeaders& query,
                                TimePoint now) {
@@ -116,7 +115,7 @@ std::string LogWriter::more(std::span<const LogLine> lines) {
     if (options_.since && line.at < *options_.since) {
       continue;
     }
-    std::string text = options_.timestamps ? stamp(line.at) + " " : std::string();
+    std::string text = options_.timestamps ? log_stamp(line.at) : std::string();
     text += line.text + "\n";
     if (options_.limit_bytes) {
       text.resize(std::min(text.size(), static_cast<std::size_t>(*options_.limit_bytes)));

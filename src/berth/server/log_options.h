@@ -13,19 +13,17 @@
 
 namespace berth::server {
 
-struct LogOptions {
-  std::string container; ///< "": the pod's only one
-  bool follow = false;
-  bool previous = false;
-  bool timestamps = false;
-  std::optional<TimePoint> since;
-  std::optional<std::int64_t> tail_lines;
-  std::optional<std::int64_t> limit_bytes;
+struct LogLine {
+  TimePoint at;
+  std::string text; ///< without a line break
 };
 
 /// Errors: 400 for what cannot be parsed, 422 in validation's words.
 Answer<LogOptions> log_options(const std::string& pod, const net::HttpHeaders& query,
                                TimePoint now);
+
+/// "2026-01-02T03:04:05.123456789Z ", as lines begin that have their time before them.
+std::string log_stamp(TimePoint at);
 
 /// Turns a log into the bytes of an answer, piece by piece as the log grows: the last lines of what
 /// there is at first, those that are late enough, up to the limit.

@@ -1,6 +1,6 @@
 // What the API server asks of nodes, as kube-apiserver and metrics-server ask kubelets: what their
-// containers print, and what they and the GPUs use. Who serves nodes beside the API (berth up)
-// implements it; without nodes there is none.
+// containers print, where one speaks with their processes, and what they and the GPUs use. Who
+// serves nodes beside the API (berth up) implements it; without nodes there is none.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,65 @@
 #include <vector>
 
 #include "berth/base/time.h"
+#include "berth/net/asio_loop.h"
+#include "berth/net/http.h"
+#include "berth/server/status.h"
 
 namespace berth::server {
 
-struct LogLine {
-  TimePoint at;
-  std::string text; ///< without a line break
+struct LogOptions {
+  std::string container; ///< "": the pod's only one
+  bool follow = false;
+  bool previous = false;
+  bool timestamps = false;
+  std::optional<TimePoint> since;
+  std::optional<std::int64_t> tail_lines;
+  std::optional<std::int64_t> limit_bytes;
 };
 
-struct ContainerLog {
-  std::vector<LogLine> lines; ///< oldest first; grows at its end alone
-  bool open = false;          ///< the container runs, so that more may come
+struct LogRequest {
+  std::string ns;
+  std::string pod;
+  std::string pod_uid;
+  std::string container;    ///< its name
+  std::string container_id; ///< as the pod's status has it, "containerd://..."; "": by its name
+  LogOptions options;
+};
+
+/// A log that somebody reads. Dropping it ends the reading.
+class LogReading {
+ public:
+  virtual ~LogReading() = default;
+
+  /// What can be told now, a piece at a time; "" when there is nothing more for now.
+  virtual std::string more() = 0;
+  /// Nothing comes any more once more() has given "".
+  virtual bool over() const = 0;
+};
+
+/// What somebody wants to speak with: exec, attach or port-forward.
+struct StreamRequest {
+  enum class Kind { Exec, Attach, PortForward };
+  Kind kind = Kind::Exec;
+  std::string ns;
+  std::string pod;
+  std::string pod_uid;
+  std::string container; ///< "" for PortForward
+  std::vector<std::string> command;
+  bool in = false;
+  bool out = false;
+  bool err = false;
+  bool tty = false;
+  std::vector<std::int32_t> ports; ///< of clients that say them beforehand
+};
+
+/// A streaming server that waits for it: a container runtime's, or a kubelet.
+struct StreamPlace {
+  net::AsioLoop* loop = nullptr; ///< whose sockets lead there
+  net::HttpUrl url;
+  std::string target; ///< appended to the URL's path
+  std::shared_ptr<const net::TlsContext> tls;
+  net::HttpHeaders headers; ///< who asks
 };
 
 struct ContainerUsage {
@@ -40,10 +88,12 @@ struct GpuUsage {
   int index = 0;
   std::string uuid;
   std::string product;
+  std::string pci_bus_id;        ///< "" if it is not known
   std::int64_t memory_bytes = 0; ///< that it has
   std::int64_t used_bytes = 0;
   int percent = 0;      ///< of the time that it computed
   std::string sickness; ///< why it is unhealthy; "" if it is well
+  int last_xid = 0;     ///< behind its sickness; 0 if none is known
   std::string pod_uid;  ///< who has it; "" for nobody
   std::string container;
 };
@@ -57,25 +107,22 @@ struct NodeUsage {
   std::vector<GpuUsage> gpus; ///< by index
 };
 
-/// Dropping it ends the following; nothing is called afterwards.
-class LogFollower {
- public:
-  virtual ~LogFollower() = default;
-};
-
 /// Lives on the server's loop and outlives the server.
 class Nodes {
  public:
   virtual ~Nodes() = default;
 
+  /// It is one of these nodes, whether it answers or not.
+  virtual bool has(std::string_view node) const = 0;
   /// Whether the node's agent answers.
   virtual bool reachable(std::string_view node) const = 0;
-  /// `container`: the id in the pod's status. nullopt: the node does not have it any more.
-  virtual std::optional<ContainerLog> log(std::string_view node,
-                                          std::string_view container) const = 0;
-  /// `on_more` runs as a later task whenever log() may answer something else.
-  virtual std::unique_ptr<LogFollower> follow(std::string_view node, std::string_view container,
-                                              std::function<void()> on_more) = 0;
+  /// `done` runs once, in the call or later. `on_more` runs as a later task whenever the reading
+  /// may say something else, for as long as that lives.
+  virtual void open_log(std::string_view node, LogRequest what, std::function<void()> on_more,
+                        std::function<void(Answer<std::unique_ptr<LogReading>>)> done) = 0;
+  /// Where to connect for it. `done` runs once, in the call or later.
+  virtual void find_streams(std::string_view node, StreamRequest what,
+                            std::function<void(Answer<StreamPlace>)> done) = 0;
   /// nullopt: the node does not answer. O(containers and GPUs of the node).
   virtual std::optional<NodeUsage> usage(std::string_view node) const = 0;
 };

@@ -4,19 +4,47 @@
 #include <map>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "berth/model/pod.h"
 #include "berth/runtime/load_model.h"
+#include "berth/server/log_options.h"
+#include "berth/server/streams/stream_options.h"
 
 namespace berth::cli {
 namespace {
 
-class Following final : public server::LogFollower {
+/// What a container that is simulated has printed so far.
+class Reading final : public server::LogReading {
  public:
-  explicit Following(std::unique_ptr<runtime::EventStream> stream) : stream_(std::move(stream)) {}
+  Reading(const runtime::SimulatedRuntime& runtime, std::string container,
+          const server::LogOptions& options)
+      : runtime_(&runtime), container_(std::move(container)), writer_(options),
+        follows_(options.follow) {}
+
+  std::string more() override {
+    const auto printed = runtime_->log(container_);
+    std::vector<server::LogLine> lines;
+    for (const runtime::LogLine& line : printed.value_or(std::vector<runtime::LogLine>())) {
+      lines.push_back({.at = line.at, .text = line.text});
+    }
+    return writer_.more(lines);
+  }
+  bool over() const override { return !follows_ || writer_.full() || !runtime_->runs(container_); }
+  void follow(std::unique_ptr<runtime::EventStream> stream) { stream_ = std::move(stream); }
 
  private:
+  const runtime::SimulatedRuntime* runtime_;
+  std::string container_;
+  server::LogWriter writer_;
+  bool follows_;
   std::unique_ptr<runtime::EventStream> stream_;
 };
+
+std::string without_scheme(std::string_view id) {
+  const std::size_t at = id.find("://");
+  return std::string(at == std::string_view::npos ? id : id.substr(at + 3));
+}
 
 /// Who holds which GPU, by its id; of two containers of a pod the one that runs.
 struct Owner {
@@ -85,30 +113,34 @@ bool SimulatedNodes::reachable(std::string_view node) const {
   return machine != nullptr && machine->agent_runs();
 }
 
-std::optional<server::ContainerLog> SimulatedNodes::log(std::string_view node,
-                                                        std::string_view container) const {
+void SimulatedNodes::open_log(
+    std::string_view node, server::LogRequest what, std::function<void()> on_more,
+    std::function<void(server::Answer<std::unique_ptr<server::LogReading>>)> done) {
   node::SimulatedMachine* machine = fleet_.find(node);
-  if (machine == nullptr) {
-    return std::nullopt;
+  const std::string container = without_scheme(what.container_id);
+  if (machine == nullptr || !machine->runtime().log(container)) {
+    done(server::bad_request(
+        fmt::format("unable to retrieve container logs for {}", what.container_id)));
+    return;
   }
-  const auto lines = machine->runtime().log(container);
-  if (!lines) {
-    return std::nullopt;
+  auto reading = std::make_unique<Reading>(machine->runtime(), container, what.options);
+  if (what.options.follow) {
+    reading->follow(machine->runtime().follow(container, std::move(on_more)));
   }
-  server::ContainerLog log;
-  for (const runtime::LogLine& line : *lines) {
-    log.lines.push_back({.at = line.at, .text = line.text});
-  }
-  log.open = machine->runtime().runs(container);
-  return log;
+  done(std::move(reading));
 }
 
-std::unique_ptr<server::LogFollower> SimulatedNodes::follow(std::string_view node,
-                                                            std::string_view container,
-                                                            std::function<void()> on_more) {
-  node::SimulatedMachine* machine = fleet_.find(node);
-  return std::make_unique<Following>(
-      machine == nullptr ? nullptr : machine->runtime().follow(container, std::move(on_more)));
+void SimulatedNodes::find_streams(std::string_view /*node*/, server::StreamRequest what,
+                                  std::function<void(server::Answer<server::StreamPlace>)> done) {
+  const bool of_pod = what.kind == server::StreamRequest::Kind::PortForward;
+  done(tl::unexpected(server::Status{
+      .code = 501,
+      .reason = "NotImplemented",
+      .message = fmt::format(
+          "{} is not possible: the containers of this cluster are simulated, no process runs in "
+          "them; try kubectl logs {} for what {} was given, or kubectl describe pod {}",
+          server::name_of(what.kind), what.pod, of_pod ? "they" : "it", what.pod),
+      .details = nullptr}));
 }
 
 std::optional<server::NodeUsage> SimulatedNodes::usage(std::string_view node) const {
@@ -148,11 +180,14 @@ std::optional<server::NodeUsage> SimulatedNodes::usage(std::string_view node) co
                                .memory_bytes = load.memory_bytes});
   }
   for (const inventory::GpuInfo& gpu : machine->inventory().gpus()) {
+    const inventory::GpuProbe probe = machine->inventory().probe(gpu.index);
     server::GpuUsage one{.index = gpu.index,
                          .uuid = gpu.uuid,
                          .product = gpu.product,
+                         .pci_bus_id = gpu.pci_bus_id,
                          .memory_bytes = gpu.memory_mib << 20U,
-                         .sickness = inventory::illness(machine->inventory().probe(gpu.index)),
+                         .sickness = inventory::illness(probe),
+                         .last_xid = probe.last_xid,
                          .pod_uid = {},
                          .container = {}};
     if (const auto owner = owners.find(gpu.uuid); owner != owners.end()) {

@@ -14,11 +14,14 @@ class SimulatedNodes final : public server::Nodes {
   SimulatedNodes(Loop& loop, cluster::Fleet& fleet, store::Registry& registry)
       : loop_(loop), fleet_(fleet), registry_(registry) {}
 
+  bool has(std::string_view node) const override { return fleet_.find(node) != nullptr; }
   bool reachable(std::string_view node) const override;
-  std::optional<server::ContainerLog> log(std::string_view node,
-                                          std::string_view container) const override;
-  std::unique_ptr<server::LogFollower> follow(std::string_view node, std::string_view container,
-                                              std::function<void()> on_more) override;
+  void
+  open_log(std::string_view node, server::LogRequest what, std::function<void()> on_more,
+           std::function<void(server::Answer<std::unique_ptr<server::LogReading>>)> done) override;
+  /// 501 in any case, saying what to do instead.
+  void find_streams(std::string_view node, server::StreamRequest what,
+                    std::function<void(server::Answer<server::StreamPlace>)> done) override;
   std::optional<server::NodeUsage> usage(std::string_view node) const override;
 
  private:

@@ -20,7 +20,13 @@
 #include "berth/cli/up/simulated_nodes.h"
 #include "berth/cluster/fault_injector.h"
 #include "berth/hardware/platform.h"
+#include "berth/kubelet/joined_nodes.h"
+#include "berth/kubelet/local_node.h"
+#include "berth/kubelet/local_nodes.h"
+#include "berth/kubelet/kubelet_server.h"
+#include "berth/kubelet/remote_nodes.h"
 #include "berth/net/asio_background.h"
+#include "berth/net/certificates.h"
 #include "berth/net/http_server.h"
 #include "berth/scheduler/scheduler.h"
 #include "berth/server/access/rbac_admission.h"
@@ -35,7 +41,9 @@ constexpr int kLooksToResign = 30;
 constexpr Duration kBlink = Duration::millis(5);
 constexpr Duration kFarewell = Duration::seconds(10); ///< for requests under way
 constexpr std::size_t kConnections = 20'000;
-constexpr const char* kLease = "berth";   // in kube-system
+constexpr const char* kLease = "berth"; // in kube-system
+constexpr Duration kClocksDiffer = Duration::minutes(5);
+constexpr Duration kShownFor = Duration::hours(24 * 365);
 constexpr std::uint64_t kFaultStream = 7; ///< of the seed; the cluster uses those before
 
 class UpProcess {
@@ -51,7 +59,6 @@ class UpProcess {
     make_registry(identity);
     BERTH_CHECK(follow_faults());
     BERTH_CHECK(listen(identity));
-    BERTH_CHECK(join_machine());
     const std::string host = options_.address.find(':') == std::string::npos
                                  ? options_.address
                                  : "[" + options_.address + "]";
@@ -150,10 +157,40 @@ class UpProcess {
     node::RealMachineOptions with = options_.machine->machine;
     BERTH_TRY(with.gpus, machine_gpus(loop_, options_.machine->platform.get(), with.name, say));
     machine_.emplace(loop_, cluster_->client(), std::move(with));
-    return machine_->start(say);
+    BERTH_CHECK(machine_->start(say));
+    local_node_.emplace(loop_, machine_->runtime());
+    local_nodes_.emplace(machine_->name(), *local_node_);
+    return {};
+  }
+
+  /// The simulated nodes, and those whose agents are other processes: these know the API server by
+  /// a certificate of the cluster's authority, and are believed whatever they show, as
+  /// kube-apiserver believes kubelets.
+  Result<void> join_nodes(const Identity& identity) {
+    if (!nodes_) {
+      return {};
+    }
+    BERTH_TRY(const net::KeyPair shown,
+              net::issue(identity.authority, {.common_name = kubelet::kApiServerUser,
+                                              .organizations = {"system:masters"},
+                                              .not_before = start_ - kClocksDiffer,
+                                              .not_after = start_ + kShownFor}));
+    BERTH_TRY(auto tls,
+              net::TlsContext::client(
+                  {.certificate = shown.certificate, .key = shown.key, .insecure = true}));
+    agents_.emplace(loop_, *registry_,
+                    kubelet::RemoteNodesOptions{.tls = std::move(tls), .bearer_token = {}});
+    std::vector<server::Nodes*> all{&*nodes_, &*agents_};
+    if (local_nodes_) {
+      all.insert(all.begin(), &*local_nodes_);
+    }
+    all_nodes_.emplace(std::move(all));
+    return {};
   }
 
   Result<void> listen(const Identity& identity) {
+    BERTH_CHECK(join_machine());
+    BERTH_CHECK(join_nodes(identity));
     net::HttpServerOptions options{.address = options_.address,
                                    .port = options_.port,
                                    .tls = nullptr,
@@ -165,7 +202,7 @@ class UpProcess {
     server::ApiServerOptions api{.address = fmt::format("{}:{}", options_.address, options_.port),
                                  .account_key = std::move(key),
                                  .gpu_columns = server::GpuColumns::Shown,
-                                 .nodes = nodes_ ? &*nodes_ : nullptr};
+                                 .nodes = all_nodes_ ? &*all_nodes_ : nullptr};
     api.access.tokens = options_.tokens;
     api.more_metrics = [this] { return more_metrics(); };
     api.checks = checks();
@@ -247,6 +284,10 @@ class UpProcess {
   std::uint64_t clusters_made_ = 0;
   std::optional<SimulatedNodes> nodes_;
   std::optional<node::RealMachine> machine_;
+  std::optional<kubelet::LocalNode> local_node_;
+  std::optional<kubelet::LocalNodes> local_nodes_;
+  std::optional<kubelet::RemoteNodes> agents_;
+  std::optional<kubelet::JoinedNodes> all_nodes_;
   std::optional<cluster::FaultInjector> faults_;
   store::Registry* registry_ = nullptr;
   std::unique_ptr<server::ApiServer> api_;

@@ -1,0 +1,96 @@
+#include "berth/kubelet/remote_nodes.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "berth/api/json.h"
+#include "berth/kubelet/remote_log.h"
+#include "berth/server/streams/stream_options.h"
+
+namespace berth::kubelet {
+namespace {
+
+namespace json = api::json;
+
+constexpr std::int64_t kHighestPort = 65535;
+
+server::Status no_agent(std::string_view node) {
+  return server::internal_error(fmt::format(
+      "no agent of node \"{}\" is known: its status names no InternalIP and kubelet port", node));
+}
+
+} // namespace
+
+RemoteNodes::RemoteNodes(net::AsioLoop& loop, const store::Registry& registry,
+                         RemoteNodesOptions options)
+    : loop_(&loop), registry_(&registry), options_(std::move(options)),
+      client_(loop, {.tls = options_.tls}) {}
+
+std::optional<net::HttpUrl> RemoteNodes::agent_of(std::string_view node) const {
+  const auto object = registry_->get(store::kNodes, {"", std::string(node)});
+  if (!object) {
+    return std::nullopt;
+  }
+  const json::value* port =
+      api::find_path(object->json(), "status.daemonEndpoints.kubeletEndpoint.Port");
+  boost::system::error_code no_number;
+  const auto number = port == nullptr ? 0 : port->to_number<std::int64_t>(no_number);
+  const json::value* addresses = api::find_path(object->json(), "status.addresses");
+  if (no_number || number < 1 || number > kHighestPort || addresses == nullptr ||
+      !addresses->is_array()) {
+    return std::nullopt;
+  }
+  for (const json::value& address : addresses->as_array()) {
+    const std::string_view host = api::string_at(address, "address");
+    if (api::string_at(address, "type") == "InternalIP" && !host.empty()) {
+      return net::HttpUrl{.tls = options_.tls != nullptr,
+                          .host = std::string(host),
+                          .port = static_cast<std::uint16_t>(number),
+                          .path = {}};
+    }
+  }
+  return std::nullopt;
+}
+
+net::HttpHeaders RemoteNodes::headers() const {
+  return options_.bearer_token.empty()
+             ? net::HttpHeaders()
+             : net::HttpHeaders{{"Authorization", "Bearer " + options_.bearer_token}};
+}
+
+bool RemoteNodes::has(std::string_view node) const {
+  return agent_of(node).has_value();
+}
+
+void RemoteNodes::open_log(
+    std::string_view node, server::LogRequest what, std::function<void()> on_more,
+    std::function<void(server::Answer<std::unique_ptr<server::LogReading>>)> done) {
+  const auto agent = agent_of(node);
+  if (!agent) {
+    done(tl::unexpected(no_agent(node)));
+    return;
+  }
+  read_remote_log(client_, {.url = *agent, .target = log_target(what), .headers = headers()},
+                  std::move(on_more), std::move(done));
+}
+
+void RemoteNodes::find_streams(std::string_view node, server::StreamRequest what,
+                               std::function<void(server::Answer<server::StreamPlace>)> done) {
+  auto agent = agent_of(node);
+  if (!agent) {
+    done(tl::unexpected(no_agent(node)));
+    return;
+  }
+  done(server::StreamPlace{.loop = loop_,
+                           .url = *std::move(agent),
+                           .target = server::kubelet_target(what),
+                           .tls = options_.tls,
+                           .headers = headers()});
+}
+
+std::optional<server::NodeUsage> RemoteNodes::usage(std::string_view /*node*/) const {
+  return std::nullopt;
+}
+
+} // namespace berth::kubelet

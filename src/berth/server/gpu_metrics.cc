@@ -1,0 +1,188 @@
+#include "berth/server/gpu_metrics.h"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <map>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace berth::server {
+namespace {
+
+/// What a metric is read from: a GPU, or one of its instances.
+struct Device {
+  const GpuSamples* machine;
+  const GpuSample* gpu;
+  const MigSample* instance; ///< null: the GPU as a whole
+};
+
+using Value = std::optional<std::string>;
+
+struct Metric {
+  std::string_view name;
+  std::string_view type;
+  std::string_view help;
+  std::function<Value(const Device&)> value;
+};
+
+template <class T> Value text_of(const std::optional<T>& number) {
+  return number ? Value(fmt::to_string(*number)) : std::nullopt;
+}
+
+Value ratio(const std::optional<double>& number) {
+  return number ? Value(fmt::format("{:.6f}", *number)) : std::nullopt;
+}
+
+/// Of what has no meaning for an instance alone.
+template <class T> std::function<Value(const Device&)> of_gpu(std::optional<T> GpuSample::*what) {
+  return [what](const Device& device) {
+    return device.instance == nullptr ? text_of(device.gpu->*what) : std::nullopt;
+  };
+}
+
+/// Of what instances share: it is told for each of them, as the exporter does.
+template <class T> std::function<Value(const Device&)> of_card(std::optional<T> GpuSample::*what) {
+  return [what](const Device& device) { return text_of(device.gpu->*what); };
+}
+
+const std::vector<Metric>& metrics() {
+  static const std::vector<Metric> all = {
+      {"DCGM_FI_DEV_SM_CLOCK", "gauge", "SM clock frequency (in MHz).",
+       of_card(&GpuSample::sm_clock_mhz)},
+      {"DCGM_FI_DEV_MEM_CLOCK", "gauge", "Memory clock frequency (in MHz).",
+       of_card(&GpuSample::memory_clock_mhz)},
+      {"DCGM_FI_DEV_GPU_TEMP", "gauge", "GPU temperature (in C).", of_card(&GpuSample::celsius)},
+      {"DCGM_FI_DEV_POWER_USAGE", "gauge", "Power draw (in W).", of_card(&GpuSample::watts)},
+      {"DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", "counter",
+       "Total energy consumption since boot (in mJ).", of_card(&GpuSample::energy_mj)},
+      {"DCGM_FI_DEV_GPU_UTIL", "gauge", "GPU utilization (in %).", of_gpu(&GpuSample::percent)},
+      {"DCGM_FI_DEV_XID_ERRORS", "gauge", "Value of the last XID error encountered.",
+       of_card(&GpuSample::last_xid)},
+      {"DCGM_FI_DEV_FB_FREE", "gauge", "Framebuffer memory free (in MiB).",
+       [](const Device& device) {
+         return text_of(device.instance ? device.instance->free_mib : device.gpu->free_mib);
+       }},
+      {"DCGM_FI_DEV_FB_USED", "gauge", "Framebuffer memory used (in MiB).",
+       [](const Device& device) {
+         return text_of(device.instance ? device.instance->used_mib : device.gpu->used_mib);
+       }},
+      {"DCGM_FI_PROF_GR_ENGINE_ACTIVE", "gauge", "Ratio of time the graphics engine is active.",
+       [](const Device& device) {
+         return ratio(device.instance ? device.instance->engine_active : device.gpu->engine_active);
+       }},
+  };
+  return all;
+}
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    out += c == '\\'   ? std::string("\\\\")
+           : c == '"'  ? std::string("\\\"")
+           : c == '\n' ? std::string("\\n")
+                       : std::string(1, c);
+  }
+  return out;
+}
+
+/// Who is named for each device, by the plugin's name without what tells who shares it.
+using Holders = std::map<std::string, GpuHolder, std::less<>>;
+
+Holders holders_of(const GpuSamples& machine) {
+  Holders out;
+  for (const GpuHolder& holder : machine.holders) {
+    const auto place = std::tie(holder.ns, holder.pod, holder.container);
+    const auto [at, fresh] =
+        out.try_emplace(holder.device.substr(0, holder.device.find("::")), holder);
+    if (!fresh && place < std::tie(at->second.ns, at->second.pod, at->second.container)) {
+      at->second = holder;
+    }
+  }
+  return out;
+}
+
+const GpuHolder* holder_of(const Holders& holders, const Device& device) {
+  const std::string index = fmt::to_string(device.gpu->index);
+  const std::array<std::string, 2> names =
+      device.instance == nullptr
+          ? std::array<std::string, 2>{device.gpu->uuid, index}
+          : std::array<std::string, 2>{device.instance->uuid,
+                                       fmt::format("{}-{}", index, device.instance->gpu_instance)};
+  for (const std::string& name : names) {
+    if (const auto found = holders.find(name); found != holders.end()) {
+      return &found->second;
+    }
+  }
+  return nullptr;
+}
+
+std::string labels_of(const Device& device, const Holders& holders) {
+  const GpuSample& gpu = *device.gpu;
+  std::string out =
+      fmt::format(R"(gpu="{0}",UUID="{1}",pci_bus_id="{2}",device="nvidia{0}",modelName="{3}")",
+                  gpu.index, escaped(gpu.uuid), escaped(gpu.pci_bus_id), escaped(gpu.model));
+  if (device.instance != nullptr) {
+    out += fmt::format(R"(,GPU_I_PROFILE="{}",GPU_I_ID="{}")", escaped(device.instance->profile),
+                       device.instance->gpu_instance);
+  }
+  out += fmt::format(R"(,Hostname="{}")", escaped(device.machine->hostname));
+  if (!device.machine->driver.empty()) {
+    out += fmt::format(R"(,DCGM_FI_DRIVER_VERSION="{}")", escaped(device.machine->driver));
+  }
+  if (const GpuHolder* holder = holder_of(holders, device)) {
+    out += fmt::format(R"(,container="{}",namespace="{}",pod="{}")", escaped(holder->container),
+                       escaped(holder->ns), escaped(holder->pod));
+  }
+  return out;
+}
+
+struct Series {
+  Device device;
+  std::string labels;
+};
+
+std::vector<Series> series_of(const std::vector<GpuSamples>& machines) {
+  std::vector<Series> out;
+  for (const GpuSamples& machine : machines) {
+    const Holders holders = holders_of(machine);
+    const auto add = [&](const GpuSample& gpu, const MigSample* instance) {
+      const Device device{.machine = &machine, .gpu = &gpu, .instance = instance};
+      out.push_back({.device = device, .labels = labels_of(device, holders)});
+    };
+    for (const GpuSample& gpu : machine.gpus) {
+      if (gpu.instances.empty()) {
+        add(gpu, nullptr);
+      }
+      for (const MigSample& instance : gpu.instances) {
+        add(gpu, &instance);
+      }
+    }
+  }
+  return out;
+}
+
+} // namespace
+
+std::string gpu_metrics(const std::vector<GpuSamples>& machines) {
+  const std::vector<Series> series = series_of(machines);
+  std::string out;
+  for (const Metric& metric : metrics()) {
+    std::string lines;
+    for (const Series& one : series) {
+      if (const Value value = metric.value(one.device)) {
+        lines += fmt::format("{}{{{}}} {}\n", metric.name, one.labels, *value);
+      }
+    }
+    if (!lines.empty()) {
+      out += fmt::format("# HELP {0} {1}\n# TYPE {0} {2}\n", metric.name, metric.help, metric.type);
+      out += lines;
+    }
+  }
+  return out;
+}
+
+} // namespace berth::server

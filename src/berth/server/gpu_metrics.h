@@ -1,0 +1,66 @@
+// What GPUs do, in the names, types and words of NVIDIA's DCGM exporter, so that dashboards and
+// autoscalers made for it read it. Source: dcgm-exporter etc/default-counters.csv, internal/pkg
+// (transformation of pods, MIG devices and shared ones).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace berth::server {
+
+/// A MIG device: its GPU instance and what it does.
+struct MigSample {
+  std::string uuid;    ///< "MIG-..."
+  std::string profile; ///< "1g.10gb"
+  int gpu_instance = 0;
+  std::optional<double> engine_active; ///< 0 to 1
+  std::optional<std::int64_t> used_mib;
+  std::optional<std::int64_t> free_mib;
+};
+
+/// A GPU and what it does; what is not known is left out of the metrics.
+struct GpuSample {
+  int index = 0;
+  std::string uuid;
+  std::string pci_bus_id;
+  std::string model;
+  std::optional<int> percent; ///< of the time; never told while the GPU is cut into instances
+  std::optional<double> engine_active; ///< 0 to 1
+  std::optional<std::int64_t> used_mib;
+  std::optional<std::int64_t> free_mib;
+  std::optional<int> sm_clock_mhz;
+  std::optional<int> memory_clock_mhz;
+  std::optional<int> celsius;
+  std::optional<double> watts;
+  std::optional<std::int64_t> energy_mj; ///< since the driver was loaded
+  std::optional<int> last_xid;           ///< 0: none
+  std::vector<MigSample> instances;      ///< while it is cut; then it has no series of its own
+};
+
+/// Who has a device now.
+struct GpuHolder {
+  /// As device plugins name it: a UUID, a GPU's index, a MIG device's UUID or
+  /// "<GPU's index>-<GPU instance>", with "::n" behind it if it is shared.
+  std::string device;
+  std::string ns;
+  std::string pod;
+  std::string container;
+};
+
+/// One machine's.
+struct GpuSamples {
+  std::string hostname;
+  std::string driver; ///< "": not known
+  std::vector<GpuSample> gpus;
+  /// Those that run: who has ended has no series any more. Of several that share a device the first
+  /// by namespace, pod and container is named.
+  std::vector<GpuHolder> holders;
+};
+
+/// In Prometheus' text format: metrics in the exporter's order, machines and GPUs in the given one;
+/// "" if there is nothing to tell. O(metrics x devices x log holders).
+std::string gpu_metrics(const std::vector<GpuSamples>& machines);
+
+} // namespace berth::server
