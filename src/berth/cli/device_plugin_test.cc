@@ -34,21 +34,20 @@ TEST_F(DevicePluginCommand, GivesAKubeletItsGpusUntilItIsToldToStop) {
     net::AsioLoop loop;
     test::StockKubelet stock(loop, path("k/device-plugins"));
     stock.start();
-    EXPECT_TRUE(test::run_until(loop, [&] { return stock.knows("example.com/gpu"); }));
-    if (stock.knows("example.com/gpu")) {
+    EXPECT_TRUE(test::run_until(loop, [&] { return stock.knows("nvidia.com/gpu"); }));
+    if (stock.knows("nvidia.com/gpu")) {
       resource = stock.requests[0].resource_name();
-      devices = stock.plugins["example.com/gpu"].devices.devices_size();
+      devices = stock.plugins["nvidia.com/gpu"].devices.devices_size();
     }
     // Its registration shows that the command is past its beginning, where signals are taken over.
     std::raise(SIGTERM);
   });
-  const test::Outcome o =
-      test::berth({"device-plugin", "--platform", "dgx-h100", "--kubelet-dir", path("k"),
-                   "--cdi-dir", path("cdi"), "--resource-name", "example.com/gpu"});
+  const test::Outcome o = test::berth({"device-plugin", "--platform", "dgx-h100", "--kubelet-dir",
+                                       path("k"), "--cdi-dir", path("cdi")});
   kubelet.join();
   EXPECT_EQ(o.code, 0) << o.err;
-  EXPECT_THAT(o.err, HasSubstr("8 GPUs as example.com/gpu"));
-  EXPECT_EQ(resource, "example.com/gpu");
+  EXPECT_THAT(o.err, HasSubstr("8 GPUs as nvidia.com/gpu"));
+  EXPECT_EQ(resource, "nvidia.com/gpu");
   EXPECT_EQ(devices, 8);
 
   std::ifstream file(path("cdi/k8s.device-plugin.nvidia.com-gpu.json"));
@@ -78,12 +77,12 @@ TEST_F(DevicePluginCommand, SaysWhatIsWrong) {
   test::Outcome o = run({"--kubelet-dir", path("none")});
   EXPECT_EQ(o.code, 1);
   EXPECT_THAT(o.err, HasSubstr("--kubelet-dir: no directory " + path("none")));
-  o = run({"--kubelet-dir", root(), "--resource-name", "gpu"});
+  o = run({"--kubelet-dir", root(), "--mig-strategy", "some"});
   EXPECT_EQ(o.code, 2);
-  EXPECT_THAT(o.err, HasSubstr("--resource-name: want a name such as nvidia.com/gpu, got \"gpu\""));
-  o = run({"--kubelet-dir", root(), "--cdi-dir", write("file", "") + "/cdi"});
-  EXPECT_EQ(o.code, 1);
-  EXPECT_THAT(o.err, HasSubstr("--cdi-dir: "));
+  EXPECT_THAT(o.err, HasSubstr("--mig-strategy"));
+  o = run({"--kubelet-dir", root(), "--config", write("c.yaml", "version: v1\nflag: {}\n")});
+  EXPECT_EQ(o.code, 2);
+  EXPECT_THAT(o.err, HasSubstr("c.yaml:2"));
   o = test::berth({"device-plugin", "--platform", "dgx-h1000", "--kubelet-dir", root()});
   EXPECT_EQ(o.code, 1);
   EXPECT_THAT(o.err, HasSubstr("dgx-h100"));

@@ -139,7 +139,7 @@ TEST_F(Cases, MixedTypesUnderStrategySingleAdvertiseNothingAndThePluginGoesOn) {
   options_.config.flags.mig_strategy = inventory::MigStrategy::Single;
   cut_all("1g.10gb=7");
   cut(3, "2g.20gb=3");
-  const auto listening = socket_.listen(kubelet_);
+  const auto listening = socket_.listen(kubelet_).value();
   start();
   EXPECT_THAT(kubelet_.resources(), ElementsAre("nvidia.com/gpu"));
   watch();
@@ -167,7 +167,7 @@ TEST_F(Cases, MigWithoutInstancesAdvertisesNothingAndThePluginGoesOn) {
 
 TEST_F(Cases, AChangeOfMigIsSeenWithoutARestart) {
   options_.config.flags.mig_strategy = inventory::MigStrategy::Mixed;
-  const auto listening = socket_.listen(kubelet_);
+  const auto listening = socket_.listen(kubelet_).value();
   start();
   watch();
   EXPECT_THAT(lists_["nvidia.com/gpu"], SizeIs(8));
@@ -219,7 +219,7 @@ TEST_F(Cases, TheSpecHasANewMigDeviceBeforeTheDeviceIsAdvertised) {
 
 TEST_F(Cases, AFullDiskAtTheStartRegistersNothingUntilTheSpecIsWritten) {
   specs_.full = true;
-  const auto listening = socket_.listen(kubelet_);
+  const auto listening = socket_.listen(kubelet_).value();
   start();
   run(Duration::minutes(2));
   EXPECT_THAT(kubelet_.requests, IsEmpty());
@@ -316,7 +316,7 @@ class MpsCases : public Cases {
 };
 
 TEST_F(MpsCases, WhatMpsSharesIsRegisteredOnlyWhenItsLimitsAreInForce) {
-  const auto listening = socket_.listen(kubelet_);
+  const auto listening = socket_.listen(kubelet_).value();
   recorder_.broken = true;
   start_with_mps();
   run(Duration::minutes(1));

@@ -19,7 +19,7 @@
 #include "berth/api/json.h"
 #include "berth/base/background.h"
 #include "berth/cdi/registry.h"
-#include "berth/deviceplugin/kubelet_socket.h"
+#include "berth/deviceplugin/local_kubelet_socket.h"
 #include "berth/node/agent.h"
 #include "berth/node/checkpoint_store.h"
 #include "berth/node/contents/contents.h"
@@ -255,7 +255,7 @@ class FurnishedMachine : public TempFiles {
   Foreground background{plane.loop};
   cdi::Registry cdi;
   FakeNetwork network{plane.loop};
-  deviceplugin::KubeletSocket socket{plane.loop};
+  deviceplugin::LocalKubeletSocket socket{plane.loop};
   node::MemoryCheckpointStore disk;
   std::unique_ptr<OpenRuntime> runtime;
   std::unique_ptr<node::Contents> contents;

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "berth/cli/command.h"
+#include "berth/cli/local_gpus.h"
 #include "berth/inventory/nvml_inventory.h"
 #include "berth/inventory/simulated_inventory.h"
 #include "berth/net/asio_loop.h"
@@ -18,13 +18,8 @@ machine_gpus(net::AsioLoop& loop, const hardware::Platform* platform, const std:
     say(fmt::format("{} simulated GPUs of {}", platform->gpus.size(), platform->name));
     return std::make_shared<inventory::SimulatedInventory>(loop, *platform, node);
   }
-  inventory::NvmlOptions options{
-      .post = [&loop](Task task) { loop.post_from_any_thread(std::move(task)); },
-      .pci_of = inventory::sysfs_pci("/sys")};
-  if (const auto library = process_environment()("BERTH_NVML"); library && !library->empty()) {
-    options.libraries = {*library};
-  }
-  auto gpus = inventory::NvmlInventory::open(options);
+  auto gpus = open_local_gpus(process_environment(),
+                              [&loop](Task task) { loop.post_from_any_thread(std::move(task)); });
   if (!gpus && gpus.error().code == Code::NotFound) {
     say("no NVIDIA driver: this node has no GPUs");
     return std::shared_ptr<inventory::Inventory>();

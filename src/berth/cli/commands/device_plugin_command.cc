@@ -1,26 +1,26 @@
 // berth device-plugin: the GPUs of this machine, or of a simulated one, given to a kubelet.
 #include <filesystem>
-#include <fstream>
 #include <memory>
-#include <set>
-#include <sstream>
 #include <string>
 #include <system_error>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include "berth/api/json.h"
-#include "berth/cdi/registry.h"
+#include "berth/cdi/spec_store.h"
 #include "berth/cli/commands/commands.h"
 #include "berth/cli/local_gpus.h"
 #include "berth/cli/platform_files.h"
 #include "berth/cli/run/interrupt.h"
-#include "berth/deviceplugin/gpu_plugin.h"
+#include "berth/cli/run/manifest_files.h"
+#include "berth/deviceplugin/config/settings.h"
+#include "berth/deviceplugin/host_driver.h"
+#include "berth/deviceplugin/mps/command_runner.h"
+#include "berth/deviceplugin/plugin_set.h"
 #include "berth/deviceplugin/wire/kubelet_directory.h"
 #include "berth/inventory/simulated_inventory.h"
+#include "berth/net/asio_background.h"
 #include "berth/net/asio_loop.h"
-#include "berth/node/checkpoint_store.h"
-#include "berth/node/plugin_endpoints.h"
 
 namespace berth::cli {
 namespace {
@@ -35,29 +35,35 @@ struct Options {
   std::string node;
   std::string kubelet_dir;
   std::string cdi_dir;
-  bool fail_on_init_error = true;
-  deviceplugin::GpuPluginOptions plugin;
+  hardware::ChoicePolicy policy = hardware::ChoicePolicy::Topology;
+  deviceplugin::Config config;
 };
-
-/// The number that the kernel gave to a driver's character devices; NotFound without the driver.
-Result<std::int64_t> device_major(std::string_view driver) {
-  std::ifstream in("/proc/devices");
-  std::int64_t major = 0;
-  std::string name;
-  for (std::string line; std::getline(in, line);) {
-    std::istringstream words(line);
-    if (words >> major >> name && name == driver) {
-      return major;
-    }
-  }
-  return fail(Code::NotFound, fmt::format("/proc/devices has no {}", driver));
-}
 
 hardware::ChoicePolicy policy_of(std::string_view text) {
   using hardware::ChoicePolicy;
   return text == "binpack"  ? ChoicePolicy::Binpack
          : text == "spread" ? ChoicePolicy::Spread
                             : ChoicePolicy::Topology;
+}
+
+/// NVIDIA's configuration: flags, environment, file.
+Result<deviceplugin::Config> config_of(const Values& values) {
+  deviceplugin::ConfigSources sources{.environment = [](std::string_view name) {
+    return process_environment()(std::string(name));
+  }};
+  for (const deviceplugin::SettingName& setting : deviceplugin::setting_names()) {
+    if (values.has(setting.flag)) {
+      sources.flags.emplace(setting.flag, values.all(setting.flag));
+    }
+  }
+  if (values.has("--config")) {
+    sources.flags["--config-file"] = {values.get("--config")};
+  }
+  if (const std::string path = deviceplugin::config_file_name(sources); !path.empty()) {
+    BERTH_TRY(sources.file_text, read_text(path));
+    sources.file_name = path;
+  }
+  return deviceplugin::make_config(sources);
 }
 
 Result<Options> options_of(const Values& values) {
@@ -69,17 +75,8 @@ Result<Options> options_of(const Values& values) {
                   .node = values.get("--node", platform ? platform->name + "-1" : ""),
                   .kubelet_dir = values.get("--kubelet-dir", deviceplugin::kKubeletRoot),
                   .cdi_dir = values.get("--cdi-dir", kCdiDirectory),
-                  .fail_on_init_error = values.get("--fail-on-init-error", "true") == "true",
-                  .plugin = {.resource_name = values.get("--resource-name", "nvidia.com/gpu")}};
-  if (!node::is_extended_resource(options.plugin.resource_name)) {
-    return fail(Code::BadRequest,
-                fmt::format("--resource-name: want a name such as nvidia.com/gpu, got \"{}\"",
-                            options.plugin.resource_name));
-  }
-  options.plugin.policy = policy_of(values.get("--gpu-policy", "topology"));
-  if (const auto uvm = device_major("nvidia-uvm")) {
-    options.plugin.uvm_major = *uvm;
-  }
+                  .policy = policy_of(values.get("--gpu-policy", "topology"))};
+  BERTH_TRY(options.config, config_of(values));
   std::error_code error;
   if (!fs::is_directory(options.kubelet_dir, error)) {
     return fail(Code::NotFound, fmt::format("--kubelet-dir: no directory {}; is there a kubelet on "
@@ -89,26 +86,25 @@ Result<Options> options_of(const Values& values) {
   return options;
 }
 
-/// The plugin, and what it stands on, in order.
+/// The plugins, and what they stand on, in order.
 class Process {
  public:
   Process(Options options, Terminal& terminal)
       : options_(std::move(options)), terminal_(&terminal),
-        socket_(loop_,
-                {.directory = deviceplugin::device_plugins_directory(options_.kubelet_dir)}) {}
+        socket_(loop_, {.directory = deviceplugin::device_plugins_directory(options_.kubelet_dir)}),
+        specs_(options_.cdi_dir), programs_(net::make_background(loop_)), commands_(*programs_) {}
 
   Result<void> run() {
+    for (const std::string& remark : options_.config.remarks) {
+      terminal_->warn(remark);
+    }
     if (const auto found = open_inventory(); !found) {
-      if (options_.fail_on_init_error) {
+      if (options_.config.flags.fail_on_init_error) {
         return tl::unexpected(found.error());
       }
       terminal_->warn(fmt::format("{}; nothing is advertised", found.error().message));
     } else {
-      plugin_ = std::make_unique<deviceplugin::GpuPlugin>(loop_, *inventory_, cdi_, socket_,
-                                                          options_.plugin);
-      BERTH_CHECK(write_cdi_specs());
-      terminal_->note(fmt::format("{} GPUs as {}; kubelet: {}", inventory_->gpus().size(),
-                                  options_.plugin.resource_name, options_.kubelet_dir));
+      BERTH_CHECK(start());
     }
     const InterruptWatch interrupts;
     while (!InterruptWatch::interrupted()) {
@@ -132,24 +128,29 @@ class Process {
                : Result<void>();
   }
 
-  /// What runtimes read: the plugin's specs as files, each replaced whole.
-  Result<void> write_cdi_specs() const {
-    std::error_code error;
-    fs::create_directories(options_.cdi_dir, error);
-    if (error) {
-      return fail(Code::Unavailable, fmt::format("--cdi-dir: {} cannot be made: {}",
-                                                 options_.cdi_dir, error.message()));
+  Result<void> start() {
+    const deviceplugin::Flags& flags = options_.config.flags;
+    BERTH_TRY(deviceplugin::DriverNodes nodes,
+              deviceplugin::host_driver_nodes({.root = flags.nvidia_dev_root.empty()
+                                                           ? flags.nvidia_driver_root
+                                                           : flags.nvidia_dev_root,
+                                               .imex = options_.config.imex,
+                                               .driver_version = inventory_->survey().driver}));
+    for (const std::string& note : nodes.notes) {
+      terminal_->note(note);
     }
-    std::set<const cdi::Spec*> written;
-    for (const std::string& name : cdi_.names()) {
-      const cdi::Spec* spec = cdi_.find(name).spec;
-      if (!written.insert(spec).second) {
-        continue;
-      }
-      std::string file = spec->kind + ".json";
-      file.replace(file.find('/'), 1, "-");
-      BERTH_CHECK(node::FileCheckpointStore(options_.cdi_dir + "/" + file)
-                      .write(api::to_json(cdi::to_json(*spec))));
+    plugins_ = std::make_unique<deviceplugin::PluginSet>(
+        deviceplugin::PluginPlace{.loop = &loop_,
+                                  .inventory = inventory_.get(),
+                                  .specs = &specs_,
+                                  .socket = &socket_,
+                                  .commands = &commands_},
+        deviceplugin::PluginOptions{
+            .config = options_.config, .nodes = std::move(nodes), .policy = options_.policy});
+    terminal_->note(fmt::format("{} GPUs as {}; kubelet: {}", inventory_->gpus().size(),
+                                fmt::join(plugins_->resources(), ", "), options_.kubelet_dir));
+    for (const std::string& problem : plugins_->problems()) {
+      terminal_->warn(problem);
     }
     return {};
   }
@@ -158,9 +159,11 @@ class Process {
   Terminal* terminal_;
   net::AsioLoop loop_;
   std::unique_ptr<inventory::Inventory> inventory_;
-  cdi::Registry cdi_;
   deviceplugin::KubeletDirectory socket_;
-  std::unique_ptr<deviceplugin::GpuPlugin> plugin_;
+  cdi::DirectoryStore specs_;
+  std::unique_ptr<Background> programs_;
+  deviceplugin::ProcessRunner commands_;
+  std::unique_ptr<deviceplugin::PluginSet> plugins_;
 };
 
 int run_it(const Invocation& invocation) {
@@ -168,7 +171,7 @@ int run_it(const Invocation& invocation) {
   auto options = options_of(invocation.values);
   if (!options) {
     terminal.error(to_string(options.error()));
-    return options.error().code == Code::BadRequest ? kUsage : kFailed;
+    return options.error().code == Code::NotFound ? kFailed : kUsage;
   }
   const bool simulated = options->platform != nullptr;
   Process process(*std::move(options), terminal);
@@ -179,6 +182,54 @@ int run_it(const Invocation& invocation) {
     return kFailed;
   }
   return kDone;
+}
+
+std::vector<Flag> flags() {
+  std::vector<Flag> all = {
+      {.name = "--platform",
+       .value = "PLATFORM",
+       .help = "a simulated machine: a name of berth hardware list, or a platform file. "
+               "Without it, this machine",
+       .group = "WHAT",
+       .offers = Offers::Platforms},
+      {.name = "--node",
+       .value = "NAME",
+       .help = "the simulated node's name, which its GPUs' UUIDs follow from. Without it, "
+               "PLATFORM-1",
+       .group = "WHAT"},
+      {.name = "--gpu-policy",
+       .value = "POLICY",
+       .help = "which GPUs the kubelet is advised to give together",
+       .group = "WHAT",
+       .fallback = "topology",
+       .choices = {"topology", "binpack", "spread"},
+       .offers = Offers::Choices},
+      {.name = "--kubelet-dir",
+       .value = "DIR",
+       .help = "the kubelet's root directory: its plugins' sockets are in "
+               "DIR/device-plugins",
+       .group = "PROCESS",
+       .fallback = deviceplugin::kKubeletRoot,
+       .offers = Offers::Directories},
+      {.name = "--cdi-dir",
+       .value = "DIR",
+       .help = "where the CDI spec is written that containers get their devices by",
+       .group = "PROCESS",
+       .fallback = kCdiDirectory,
+       .offers = Offers::Directories}};
+  all.push_back({.name = "--config",
+                 .value = "FILE",
+                 .help = "a configuration file of NVIDIA's device plugin (version v1)",
+                 .group = "CONFIGURATION",
+                 .offers = Offers::Files});
+  for (const deviceplugin::SettingName& setting : deviceplugin::setting_names()) {
+    all.push_back({.name = setting.flag,
+                   .value = setting.value,
+                   .help = setting.help,
+                   .group = "CONFIGURATION",
+                   .times = Flag::Times::Many});
+  }
+  return all;
 }
 
 } // namespace
@@ -195,51 +246,7 @@ Command device_plugin_command_table() {
            "well again. An interrupt or SIGTERM ends it.",
            "With --platform the GPUs are simulated, so that schedulers and monitoring can be tried "
            "against a real kubelet without any."},
-      .flags = {{.name = "--platform",
-                 .value = "PLATFORM",
-                 .help = "a simulated machine: a name of berth hardware list, or a platform file. "
-                         "Without it, this machine",
-                 .group = "WHAT",
-                 .offers = Offers::Platforms},
-                {.name = "--node",
-                 .value = "NAME",
-                 .help =
-                     "the simulated node's name, which its GPUs' UUIDs follow from. Without it, "
-                     "PLATFORM-1",
-                 .group = "WHAT"},
-                {.name = "--resource-name",
-                 .value = "NAME",
-                 .help = "what pods ask for",
-                 .group = "WHAT",
-                 .fallback = "nvidia.com/gpu"},
-                {.name = "--gpu-policy",
-                 .value = "POLICY",
-                 .help = "which GPUs the kubelet is advised to give together",
-                 .group = "WHAT",
-                 .fallback = "topology",
-                 .choices = {"topology", "binpack", "spread"},
-                 .offers = Offers::Choices},
-                {.name = "--fail-on-init-error",
-                 .value = "BOOL",
-                 .help =
-                     "end with an error where no GPU is found; else stay, and advertise nothing",
-                 .group = "PROCESS",
-                 .fallback = "true",
-                 .choices = {"true", "false"},
-                 .offers = Offers::Choices},
-                {.name = "--kubelet-dir",
-                 .value = "DIR",
-                 .help = "the kubelet's root directory: its plugins' sockets are in "
-                         "DIR/device-plugins",
-                 .group = "PROCESS",
-                 .fallback = deviceplugin::kKubeletRoot,
-                 .offers = Offers::Directories},
-                {.name = "--cdi-dir",
-                 .value = "DIR",
-                 .help = "where the CDI spec is written that containers get their devices by",
-                 .group = "PROCESS",
-                 .fallback = kCdiDirectory,
-                 .offers = Offers::Directories}},
+      .flags = flags(),
       .examples = {{"the GPUs of this machine", "device-plugin"},
                    {"eight simulated H100 for a kubelet under /tmp/kubelet",
                     "device-plugin --platform dgx-h100 --kubelet-dir /tmp/kubelet --cdi-dir "

@@ -11,7 +11,8 @@
 #include <gtest/gtest.h>
 
 #include "berth/base/log.h"
-#include "berth/deviceplugin/gpu_plugin.h"
+#include "berth/cdi/spec_store.h"
+#include "berth/deviceplugin/plugin_set.h"
 #include "berth/deviceplugin/wire/plugin_methods.h"
 #include "berth/inventory/simulated_inventory.h"
 #include "berth/testing/fake_device_plugin.h"
@@ -54,7 +55,10 @@ class PluginOnDisk : public test::TempFiles {
   }
 
   void start_plugin() {
-    plugin_ = std::make_unique<GpuPlugin>(loop_, inventory_, cdi_, *places_, GpuPluginOptions());
+    plugin_ = std::make_unique<PluginSet>(
+        PluginPlace{
+            .loop = &loop_, .inventory = &inventory_, .specs = &specs_, .socket = places_.get()},
+        PluginOptions());
   }
   ::testing::AssertionResult until(const std::function<bool()>& holds) {
     return test::run_until(loop_, holds);
@@ -70,9 +74,10 @@ class PluginOnDisk : public test::TempFiles {
   inventory::SimulatedInventory inventory_{loop_, *hardware::Catalogue::builtin().find("dgx-h100"),
                                            "n1"};
   cdi::Registry cdi_;
+  cdi::RegistryStore specs_{cdi_};
   std::unique_ptr<StockKubelet> kubelet_;
   std::unique_ptr<KubeletDirectory> places_;
-  std::unique_ptr<GpuPlugin> plugin_;
+  std::unique_ptr<PluginSet> plugin_;
 };
 
 TEST_F(PluginOnDisk, RegistersAndListsItsDevices) {

@@ -13,7 +13,8 @@
 #include <gtest/gtest.h>
 
 #include "berth/base/log.h"
-#include "berth/deviceplugin/gpu_plugin.h"
+#include "berth/cdi/spec_store.h"
+#include "berth/deviceplugin/plugin_set.h"
 #include "berth/deviceplugin/wire/kubelet_directory.h"
 #include "berth/deviceplugin/wire/messages.h"
 #include "berth/inventory/simulated_inventory.h"
@@ -503,7 +504,11 @@ TEST_F(ManagerOnDisk, OurOwnPluginIsOneOfThem) {
   cdi::Registry cdi;
   deviceplugin::KubeletDirectory place(
       loop_, {.directory = directory_, .patrol = {.settle = Duration::millis(1)}});
-  deviceplugin::GpuPlugin ours(loop_, inventory, cdi, place, {});
+  cdi::RegistryStore specs(cdi);
+  deviceplugin::PluginOptions options;
+  options.config.flags.plugin.device_list_strategies.cdi_cri = true;
+  const deviceplugin::PluginSet ours(
+      {.loop = &loop_, .inventory = &inventory, .specs = &specs, .socket = &place}, options);
   ASSERT_TRUE(until_counted(8, 8));
   ASSERT_EQ(allocate(pod("a", 4)).kind, Kind::Granted);
   EXPECT_THAT(manager_->ledger().find("uid-a", "main", kGpu)->ids(), SizeIs(4));
