@@ -18,6 +18,8 @@
 #include "berth/node/checkpoint_store.h"
 #include "berth/node/device_ledger.h"
 #include "berth/runtime/runtime.h"
+#include "berth/topology/numa_book.h"
+#include "berth/topology/settings.h"
 
 namespace berth::node {
 
@@ -33,6 +35,8 @@ struct AgentOptions {
   Duration device_wait = Duration::minutes(5);
   /// How long the first node status is held back for plugins to come back after a restart.
   Duration status_wait = Duration::seconds(10);
+  /// What is done about NUMA nodes: topology, CPU and memory manager policies; by default none.
+  topology::Rules numa;
   std::uint64_t seed = 1;
 };
 
@@ -62,6 +66,8 @@ class Agent {
   /// One line for each pod that is in motion, for people who ask why settled() is false.
   std::vector<std::string> in_motion() const;
   const DeviceLedger& devices() const;
+  /// Whose CPUs and memory are where.
+  const topology::NumaBook& numa() const;
   /// The pod is here and does over and over what it has done before (see repeats() in pod_view.h).
   bool repeats(std::string_view pod_uid) const;
 

@@ -53,6 +53,8 @@ struct ContainerConfig {
   api::Labels labels;
   api::Labels annotations;
   std::vector<std::string> cdi_devices; ///< qualified names
+  std::string cpuset_cpus;              ///< CPUs it may run on, as Linux lists them; "": any
+  std::string cpuset_mems;              ///< NUMA nodes its memory may be on; "": any
 };
 
 enum class SandboxState { Ready, NotReady };
