@@ -62,6 +62,22 @@ find_package(pugixml REQUIRED) # NCCL's topology files
 find_package(GTest REQUIRED)
 find_package(benchmark REQUIRED)
 
+# gRPC for unix sockets alone, and the small runtime of protocol buffers, all linked statically: as shared libraries they
+# are forty, which every start of the program would wait for.
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(GRPC REQUIRED grpc_unsecure)
+find_program(PROTOC protoc REQUIRED)
+set(absl_of_grpc ${GRPC_STATIC_LIBRARIES})
+list(FILTER absl_of_grpc INCLUDE REGEX "^absl_")
+list(REMOVE_DUPLICATES absl_of_grpc)
+set(grpc_libraries "")
+foreach(lib grpc++_unsecure grpc_unsecure gpr upb address_sorting cares re2 protobuf-lite ${absl_of_grpc})
+  find_library(BERTH_STATIC_${lib} lib${lib}.a REQUIRED)
+  list(APPEND grpc_libraries ${BERTH_STATIC_${lib}})
+endforeach()
+add_library(berth_grpc INTERFACE)
+target_link_libraries(berth_grpc INTERFACE -Wl,--start-group ${grpc_libraries} -Wl,--end-group ZLIB::ZLIB rt Threads::Threads)
+
 # Objects are JSON trees, so a run is a quarter allocation: mimalloc makes whole runs a quarter faster than
 # glibc's malloc. Nothing refers to it by name, so the linker has to be told to keep it.
 add_library(berth_malloc INTERFACE)

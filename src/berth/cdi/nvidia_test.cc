@@ -114,11 +114,80 @@ TEST(NvidiaSpec, TheLegacyHookIsToldToKeepOut) {
 }
 
 TEST(NvidiaSpec, ThePluginsSpecHasUuidsOnly) {
-  const Spec spec =
-      nvidia_spec(dgx(), {.kind = std::string(kDevicePluginKind), .naming = DeviceNaming::Uuid});
+  const Spec spec = nvidia_spec(dgx(), {.kind = std::string(kDevicePluginKind),
+                                        .naming = {DeviceNaming::Uuid},
+                                        .all = AllDevice::LeftOut});
   EXPECT_EQ(spec.kind, "k8s.device-plugin.nvidia.com/gpu");
   EXPECT_THAT(spec.devices, SizeIs(8));
   EXPECT_TRUE(validate(spec));
+}
+
+// One GPU cut in two, one whole.
+std::vector<NvidiaGpu> cut() {
+  return {
+      {.index = 0,
+       .minor = 0,
+       .uuid = "GPU-a",
+       .mig = {{.index = 0, .uuid = "MIG-x", .gpu_instance_cap = 12, .compute_instance_cap = 13},
+               {.index = 1, .uuid = "MIG-y", .gpu_instance_cap = 21, .compute_instance_cap = 22}}},
+      {.index = 1, .minor = 1, .uuid = "GPU-b"}};
+}
+
+std::vector<std::string> names(const Spec& spec) {
+  std::vector<std::string> list;
+  for (const Device& each : spec.devices) {
+    list.push_back(each.name);
+  }
+  return list;
+}
+
+TEST(NvidiaSpec, AMigDeviceHasItsGpuAndTheCapabilitiesOfBothItsInstances) {
+  const Spec spec = nvidia_spec(cut(), {.caps_major = 237});
+  EXPECT_THAT(names(spec), ElementsAre("0:0", "MIG-x", "0:1", "MIG-y", "1", "GPU-b", "all"));
+  EXPECT_THAT(nodes(device(spec, "MIG-y").edits),
+              ElementsAre("/dev/nvidia0 c 195:0 rw", "/dev/nvidia-caps/nvidia-cap21 c 237:21 rw",
+                          "/dev/nvidia-caps/nvidia-cap22 c 237:22 rw"));
+  EXPECT_THAT(device(spec, "all").edits.device_nodes, SizeIs(6)) << "the shared GPU once";
+  EXPECT_TRUE(validate(spec)) << to_string(validate(spec).error());
+}
+
+TEST(NvidiaSpec, AGpuWithMigDevicesIsADeviceOnlyIfItIsAskedFor) {
+  EXPECT_THAT(names(nvidia_spec(cut(), {.naming = {DeviceNaming::Uuid},
+                                        .all = AllDevice::LeftOut,
+                                        .mig_parents = MigParents::Named})),
+              ElementsAre("GPU-a", "MIG-x", "MIG-y", "GPU-b"));
+}
+
+TEST(NvidiaSpec, TypeAndIndexNameADeviceToo) {
+  EXPECT_THAT(
+      names(nvidia_spec(cut(), {.naming = {DeviceNaming::TypeIndex}, .all = AllDevice::LeftOut})),
+      ElementsAre("mig0:0", "mig0:1", "gpu1"));
+}
+
+TEST(NvidiaSpec, ADriverInAContainersRootIsMountedFromThere) {
+  const Spec spec =
+      nvidia_spec(dgx(), {.files = DriverFiles{.libraries = {"/usr/lib64/libcuda.so.1"},
+                                               .tools = {},
+                                               .firmware = {"/lib/firmware/nvidia/1/g.bin"},
+                                               .sockets = {"/run/nvidia-persistenced/socket"}},
+                          .driver_root = "/run/nvidia/driver/",
+                          .dev_root = "/run/nvidia/driver",
+                          .hook_program = "/usr/bin/nvidia-ctk"});
+  ASSERT_THAT(spec.edits.mounts, SizeIs(3));
+  EXPECT_EQ(spec.edits.mounts[0].host_path, "/run/nvidia/driver/usr/lib64/libcuda.so.1");
+  EXPECT_EQ(spec.edits.mounts[0].container_path, "/usr/lib64/libcuda.so.1");
+  EXPECT_THAT(spec.edits.mounts[2].options, Contains("noexec"));
+  EXPECT_EQ(spec.edits.device_nodes[0].host_path, "/run/nvidia/driver/dev/nvidiactl");
+  EXPECT_EQ(spec.edits.device_nodes[0].path, "/dev/nvidiactl");
+  EXPECT_THAT(spec.edits.hooks[1].args, ElementsAre("nvidia-ctk", "hook", "update-ldcache",
+                                                    "--folder", "/usr/lib/x86_64-linux-gnu"));
+}
+
+TEST(NvidiaSpec, DisplayNodesGoWithTheirGpu) {
+  const std::vector<NvidiaGpu> gpus{
+      {.index = 0, .minor = 0, .uuid = "GPU-a", .drm_nodes = {"/dev/dri/card1"}}};
+  EXPECT_THAT(nodes(device(nvidia_spec(gpus, {}), "0").edits),
+              ElementsAre("/dev/nvidia0 c 195:0 rw", "/dev/dri/card1  -1:-1 rw"));
 }
 
 } // namespace

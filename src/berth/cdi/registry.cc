@@ -58,4 +58,30 @@ std::vector<std::string> Registry::names() const {
   return {names.begin(), names.end()};
 }
 
+std::vector<Registry::Conflict> Registry::conflicts() const {
+  struct Defined {
+    int priority = -1;
+    std::vector<std::string> files;
+  };
+  std::map<std::string, Defined> best; // by name, where it is defined with the highest priority
+  for (const auto& [file, entry] : files_) {
+    for (const Device& device : entry.spec.devices) {
+      Defined& defined = best[qualified_name(entry.spec.kind, device.name)];
+      if (entry.priority > defined.priority) {
+        defined = {.priority = entry.priority, .files = {}};
+      }
+      if (entry.priority == defined.priority) {
+        defined.files.push_back(file);
+      }
+    }
+  }
+  std::vector<Conflict> found;
+  for (auto& [name, defined] : best) {
+    if (defined.files.size() > 1) {
+      found.push_back({.name = name, .files = std::move(defined.files)});
+    }
+  }
+  return found;
+}
+
 } // namespace berth::cdi

@@ -39,6 +39,14 @@ class Registry {
   /// Every resolvable qualified name, sorted.
   std::vector<std::string> names() const;
 
+  /// A name that files of one priority define, and that therefore does not resolve.
+  struct Conflict {
+    std::string name;
+    std::vector<std::string> files;
+  };
+  /// By name.
+  std::vector<Conflict> conflicts() const;
+
  private:
   struct File {
     int priority = 0;

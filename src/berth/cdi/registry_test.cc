@@ -139,5 +139,17 @@ TEST(Registry, FollowsTheRuleInAnyHistory) {
   }
 }
 
+TEST(Registry, NamesThatFilesOfOnePriorityShareAreConflicts) {
+  Registry registry;
+  ASSERT_TRUE(registry.put("a", Registry::kStatic, spec({"0", "1", "2"})));
+  ASSERT_TRUE(registry.put("b", Registry::kStatic, spec({"1", "2"})));
+  EXPECT_EQ(registry.conflicts().size(), 2U);
+  ASSERT_TRUE(registry.put("c", Registry::kDynamic, spec({"1"})));
+  const auto conflicts = registry.conflicts();
+  ASSERT_EQ(conflicts.size(), 1U) << "a dynamic spec settles the other";
+  EXPECT_EQ(conflicts[0].name, "vendor.com/gpu=2");
+  EXPECT_THAT(conflicts[0].files, ElementsAre("a", "b"));
+}
+
 } // namespace
 } // namespace berth::cdi

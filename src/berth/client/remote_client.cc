@@ -92,9 +92,9 @@ struct RemoteClient::Link : std::enable_shared_from_this<RemoteClient::Link> {
     }
   }
 
-  using Read = std::function<Result<api::Object>(const net::HttpResponse&)>;
+  template <class T> using Read = std::function<Result<T>(const net::HttpResponse&)>;
 
-  void send_for(Asked asked, Done<api::Object> done, Read read) {
+  template <class T> void send_for(Asked asked, Done<T> done, std::type_identity_t<Read<T>> read) {
     send(std::move(asked), [done = std::move(done),
                             read = std::move(read)](const Result<net::HttpResponse>& response) {
       if (!done) {
@@ -110,7 +110,7 @@ struct RemoteClient::Link : std::enable_shared_from_this<RemoteClient::Link> {
     });
   }
   void send_for_object(Asked asked, Done<api::Object> done) {
-    send_for(std::move(asked), std::move(done), &object_of);
+    send_for<api::Object>(std::move(asked), std::move(done), &object_of);
   }
 
   net::AsioLoop* loop;
@@ -429,12 +429,23 @@ void RemoteClient::remove(const GroupKind& kind, const api::Key& key, const Dele
 }
 
 void RemoteClient::bind(const Binding& binding, Done<api::Object> done) {
-  link_->send_for({.method = "POST",
-                   .target = object_path(kPods, binding.pod, Subresource::None) + "/binding",
-                   .body = binding_body(binding)},
-                  std::move(done), [binding](const net::HttpResponse& response) {
-                    return named_object_of(response, kPods, binding.pod, binding.uid);
-                  });
+  link_->send_for<api::Object>(
+      {.method = "POST",
+       .target = object_path(kPods, binding.pod, Subresource::None) + "/binding",
+       .body = binding_body(binding)},
+      std::move(done), [binding](const net::HttpResponse& response) {
+        return named_object_of(response, kPods, binding.pod, binding.uid);
+      });
+}
+
+void RemoteClient::request_token(const TokenRequest& request,
+                                 std::function<void(Result<Token>)> done) {
+  link_->send_for<Token>(
+      {.method = "POST",
+       .target = object_path({"", "ServiceAccount"}, request.service_account, Subresource::None) +
+                 "/token",
+       .body = token_body(request)},
+      std::move(done), [](const net::HttpResponse& response) { return token_of(response); });
 }
 
 std::unique_ptr<Watch> RemoteClient::watch(const WatchOptions& options,

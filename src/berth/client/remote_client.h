@@ -5,6 +5,7 @@
 
 #include "berth/client/client.h"
 #include "berth/client/kubeconfig.h"
+#include "berth/client/token_source.h"
 #include "berth/net/asio_loop.h"
 
 namespace berth::client {
@@ -25,7 +26,7 @@ struct RemoteOptions {
 /// installed) has no objects: its lists are empty, and its watch waits until the kind appears.
 /// Errors of requests: those of the API, with their reasons as codes; Unavailable and Timeout for
 /// the way there.
-class RemoteClient final : public Client {
+class RemoteClient final : public Client, public TokenSource {
  public:
   /// Error: TLS cannot be set up with what `access` says.
   static Result<std::unique_ptr<RemoteClient>> make(net::AsioLoop& loop, ServerAccess access,
@@ -45,6 +46,7 @@ class RemoteClient final : public Client {
                                std::function<void(Result<WatchEvent>)> on_event) override;
   /// Renewed four times in its duration for as long as the handle lives.
   std::unique_ptr<StandingLease> hold_lease(const LeaseSpec& lease) override;
+  void request_token(const TokenRequest& request, std::function<void(Result<Token>)> done) override;
 
  private:
   struct Link;

@@ -144,6 +144,38 @@ TEST_F(Remote, ABindingCarriesItsAnnotations) {
   EXPECT_THAT(asked[0], HasSubstr(R"("target":{"kind":"Node","name":"n1"})"));
 }
 
+TEST_F(Remote, ATokenIsAskedForAPod) {
+  answers(201, R"({"kind":"TokenRequest","status":{"token":"abc",)"
+               R"("expirationTimestamp":"2026-01-02T03:04:05Z"}})");
+  std::optional<Result<Token>> got;
+  client->request_token({.service_account = {"x", "sa"},
+                         .audience = "vault",
+                         .expiration_seconds = 600,
+                         .pod_name = "p",
+                         .pod_uid = "u"},
+                        into(got));
+  loop.run();
+  ASSERT_TRUE(got->has_value()) << to_string(got->error());
+  EXPECT_EQ((*got)->text, "abc");
+  EXPECT_EQ(to_rfc3339((*got)->expires), "2026-01-02T03:04:05Z");
+  EXPECT_THAT(asked[0], HasSubstr("POST /api/v1/namespaces/x/serviceaccounts/sa/token"));
+  EXPECT_THAT(asked[0], HasSubstr(R"("audiences":["vault"])"));
+  EXPECT_THAT(asked[0], HasSubstr(R"("boundObjectRef":{"kind":"Pod","apiVersion":"v1",)"
+                                  R"("name":"p","uid":"u"})"));
+}
+
+TEST_F(Remote, AServerWithoutTokensSaysSo) {
+  script.push_back(net::text_response(404, "404 page not found"));
+  std::optional<Result<Token>> got;
+  client->request_token({.service_account = {"x", "sa"}}, into(got));
+  loop.run();
+  EXPECT_EQ(got->error().code, Code::NotFound);
+  answers(201, R"({"kind":"TokenRequest","status":{}})");
+  client->request_token({.service_account = {"x", "sa"}}, into(got));
+  loop.run();
+  EXPECT_EQ(got->error().code, Code::Internal);
+}
+
 TEST_F(Remote, AWatchGoesOnWhereTheServerEndedIt) {
   streams({R"({"type":"ADDED","object":)" + pod("a", 5) + "}",
            R"({"type":"BOOKMARK","object":{"kind":"Pod","metadata":{"resourceVersion":"8"}}})"});

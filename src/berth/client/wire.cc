@@ -128,6 +128,20 @@ std::string delete_body(const DeleteOptions& options) {
   return json::serialize(body);
 }
 
+std::string token_body(const TokenRequest& request) {
+  json::object spec{{"expirationSeconds", request.expiration_seconds},
+                    {"boundObjectRef", json::object{{"kind", "Pod"},
+                                                    {"apiVersion", "v1"},
+                                                    {"name", request.pod_name},
+                                                    {"uid", request.pod_uid}}}};
+  // No audiences at all means the server's own.
+  spec["audiences"] =
+      request.audience.empty() ? json::array() : json::array{json::string(request.audience)};
+  return json::serialize(json::object{{"kind", "TokenRequest"},
+                                      {"apiVersion", "authentication.k8s.io/v1"},
+                                      {"spec", std::move(spec)}});
+}
+
 std::string binding_body(const Binding& binding) {
   json::object meta{{"name", binding.pod.name}, {"namespace", binding.pod.ns}};
   if (!binding.uid.empty()) {
@@ -164,6 +178,17 @@ Result<api::Object> object_of(const net::HttpResponse& response) {
                 fmt::format("the server's answer is no object: {}", to_string(object.error())));
   }
   return object;
+}
+
+Result<Token> token_of(const net::HttpResponse& response) {
+  BERTH_TRY(const json::value answer, api::parse_json(response.body));
+  const std::string_view token = api::string_at(answer, "status.token");
+  if (token.empty()) {
+    return fail(Code::Internal, "the server's answer to a TokenRequest has no token in it");
+  }
+  BERTH_TRY(const TimePoint expires,
+            parse_rfc3339(api::string_at(answer, "status.expirationTimestamp")));
+  return Token{std::string(token), expires};
 }
 
 Result<api::Object> named_object_of(const net::HttpResponse& response, const GroupKind& kind,

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "berth/client/client.h"
+#include "berth/client/token_source.h"
 #include "berth/net/http.h"
 
 namespace berth::client {
@@ -18,14 +19,18 @@ std::string selection_query(const ListOptions& what);
 
 std::string delete_body(const DeleteOptions& options);
 std::string binding_body(const Binding& binding);
+std::string token_body(const TokenRequest& request);
 
 /// The error of an answer with a status of 400 or more: a Status document, or whatever text.
 Error error_of(const net::HttpResponse& response);
 /// The object of a successful answer. Error Internal: the body is none.
 Result<api::Object> object_of(const net::HttpResponse& response);
 
-/// The same where the server may answer with a Status: then an object with the key alone, and with
-/// the uid that the answer tells, else `uid`.
+/// The token of an answer to a TokenRequest. Error Internal: it has none.
+Result<Token> token_of(const net::HttpResponse& response);
+
+/// The same as object_of() where the server may answer with a Status: then an object with the key
+/// alone, and with the uid that the answer tells, else `uid`.
 Result<api::Object> named_object_of(const net::HttpResponse& response, const GroupKind& kind,
                                     const api::Key& key, std::string_view uid);
 

@@ -9,8 +9,8 @@
 #include <boost/json/value.hpp>
 #include <fmt/format.h>
 
+#include "berth/hardware/discovery/labels.h"
 #include "berth/hardware/identity.h"
-#include "berth/hardware/label_value.h"
 #include "berth/hardware/platform.h"
 
 namespace berth::hardware {
@@ -22,37 +22,7 @@ namespace json = api::json;
 constexpr std::int64_t kKibPerGib = 1 << 20;
 constexpr int kPods = 110; // kubelet's default
 
-struct Version {
-  int major;
-  int minor;
-  int revision;
-};
-constexpr Version kDriver{580, 95, 5};
-constexpr Version kCudaRuntime{13, 0, 0};
 constexpr std::string_view kKubelet = "v1.36.0";
-
-std::string yes_no(bool value) {
-  return value ? "true" : "false";
-}
-
-void add_software_labels(api::Labels& labels) {
-  const auto [major, minor, revision] = kDriver;
-  const auto revision_text = fmt::format("{:02}", revision);
-  labels["nvidia.com/cuda.driver.major"] = fmt::to_string(major);
-  labels["nvidia.com/cuda.driver.minor"] = fmt::to_string(minor);
-  labels["nvidia.com/cuda.driver.rev"] = revision_text;
-  labels["nvidia.com/cuda.driver-version.major"] = fmt::to_string(major);
-  labels["nvidia.com/cuda.driver-version.minor"] = fmt::to_string(minor);
-  labels["nvidia.com/cuda.driver-version.revision"] = revision_text;
-  labels["nvidia.com/cuda.driver-version.full"] =
-      fmt::format("{}.{}.{}", major, minor, revision_text);
-  labels["nvidia.com/cuda.runtime.major"] = fmt::to_string(kCudaRuntime.major);
-  labels["nvidia.com/cuda.runtime.minor"] = fmt::to_string(kCudaRuntime.minor);
-  labels["nvidia.com/cuda.runtime-version.major"] = fmt::to_string(kCudaRuntime.major);
-  labels["nvidia.com/cuda.runtime-version.minor"] = fmt::to_string(kCudaRuntime.minor);
-  labels["nvidia.com/cuda.runtime-version.full"] =
-      fmt::format("{}.{}", kCudaRuntime.major, kCudaRuntime.minor);
-}
 
 /// Reserved for the system and kubelet as the managed Kubernetes services do: of the first core 6
 /// %, of the second 1 %, of the next two 0.5 %, of the rest 0.25 %.
@@ -141,12 +111,28 @@ json::object node_info(const Platform& platform, std::string_view name) {
           {"systemUUID", stable_uuid(name, 1004)}};
 }
 
-json::object labels_object(const Platform& platform, std::string_view name) {
-  auto labels = node_labels(platform);
-  labels["kubernetes.io/hostname"] = std::string(name);
-  if (auto clique = gpu_clique(platform, name); !clique.empty()) {
-    labels["nvidia.com/gpu.clique"] = std::move(clique);
+/// What feature discovery sets, what a kubelet does, and what the GPU operator adds. Without a name
+/// it is no node's: in no NVLink domain.
+api::Labels labels_of(const Platform& platform, std::string_view name) {
+  NodeFacts facts = simulated_facts(platform, name);
+  for (GpuFacts& gpu : facts.gpus) {
+    gpu.fabric = name.empty() ? "" : gpu.fabric;
   }
+  const LabelOptions as_given; // MIG is not looked at, nothing is shared
+  api::Labels labels = discovery_labels(facts, as_given).value_or(api::Labels());
+  labels["nvidia.com/gpu.present"] = "true";
+  for (const std::string prefix : {"kubernetes.io/", "beta.kubernetes.io/"}) {
+    labels[prefix + "arch"] = platform.cpu_model.architecture;
+    labels[prefix + "os"] = "linux";
+  }
+  labels["node.kubernetes.io/instance-type"] = platform.instance_type;
+  labels[std::string(model::kPlatformLabel)] = platform.name;
+  return labels;
+}
+
+json::object labels_object(const Platform& platform, std::string_view name) {
+  api::Labels labels = labels_of(platform, name);
+  labels["kubernetes.io/hostname"] = std::string(name);
   json::object object;
   for (const auto& [key, value] : labels) {
     object[key] = value;
@@ -157,30 +143,7 @@ json::object labels_object(const Platform& platform, std::string_view name) {
 } // namespace
 
 api::Labels node_labels(const Platform& platform) {
-  const auto& model = platform.gpu_model;
-  api::Labels labels;
-  add_software_labels(labels);
-  for (const std::string prefix : {"kubernetes.io/", "beta.kubernetes.io/"}) {
-    labels[prefix + "arch"] = platform.cpu_model.architecture;
-    labels[prefix + "os"] = "linux";
-  }
-  labels["node.kubernetes.io/instance-type"] = platform.instance_type;
-  labels[std::string(model::kPlatformLabel)] = platform.name;
-  labels["nvidia.com/gpu.present"] = "true";
-  labels["nvidia.com/gpu.count"] = fmt::to_string(platform.gpus.size());
-  labels["nvidia.com/gpu.replicas"] = "1";
-  labels["nvidia.com/gpu.sharing-strategy"] = "none";
-  labels["nvidia.com/gpu.product"] = label_value(model.product);
-  labels["nvidia.com/gpu.memory"] = fmt::to_string(model.memory_mib);
-  labels["nvidia.com/gpu.family"] = model.family;
-  labels["nvidia.com/gpu.compute.major"] = fmt::to_string(model.compute_major);
-  labels["nvidia.com/gpu.compute.minor"] = fmt::to_string(model.compute_minor);
-  labels["nvidia.com/gpu.machine"] = label_value(platform.machine);
-  labels["nvidia.com/gpu.mode"] = "compute";
-  labels["nvidia.com/mig.capable"] = yes_no(model.mig_capable);
-  labels["nvidia.com/mps.capable"] = "false"; // true only while an MPS daemon shares the GPUs
-  labels["nvidia.com/vgpu.present"] = "false";
-  return labels;
+  return labels_of(platform, "");
 }
 
 json::value node_document(const Platform& platform, std::string_view name) {

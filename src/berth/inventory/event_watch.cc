@@ -66,7 +66,12 @@ Report EventWatch::report_of(const EventData& data) const {
   const int gpu =
       it == devices_.end() || data.device == nullptr ? -1 : static_cast<int>(it - devices_.begin());
   if ((data.type & kEventXid) != 0) {
-    return {.kind = Report::Kind::Xid, .gpu = gpu, .data = data.data};
+    const auto instance = [](unsigned id) { return id == kNoInstance ? -1 : static_cast<int>(id); };
+    return {.kind = Report::Kind::Xid,
+            .gpu = gpu,
+            .data = data.data,
+            .gpu_instance = instance(data.gpu_instance),
+            .compute_instance = instance(data.compute_instance)};
   }
   if ((data.type & kEventDoubleBitEcc) != 0) {
     return {.kind = Report::Kind::DoubleBitEcc, .gpu = gpu, .data = data.data};

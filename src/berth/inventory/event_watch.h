@@ -25,6 +25,8 @@ struct Report {
   Kind kind = Kind::Quiet;
   int gpu = -1; ///< index; -1: not said
   std::uint64_t data = 0;
+  int gpu_instance = -1; ///< -1: the whole GPU
+  int compute_instance = -1;
 };
 
 class EventWatch {
@@ -39,7 +41,8 @@ class EventWatch {
 
   /// Indices of GPUs of which no event will be reported.
   const std::vector<int>& unwatched() const { return unwatched_; }
-  /// Whether waits that end without an event are reported: while a GPU is ill, to see it recover.
+  /// Whether waits that end without an event are reported: while something may change that the
+  /// library has no event for.
   void want_quiet(bool wanted) { want_quiet_ = wanted; }
 
  private:

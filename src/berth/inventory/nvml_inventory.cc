@@ -75,6 +75,7 @@ struct NvmlInventory::State : std::enable_shared_from_this<NvmlInventory::State>
     for (std::size_t i = 0; i < told_usable.size(); ++i) {
       told_usable[i] = probe(static_cast<int>(i)).usable();
     }
+    told_facts = reading.facts;
     find_platform();
     if (!library.missing().empty()) {
       reading.notes.push_back(
@@ -135,7 +136,7 @@ struct NvmlInventory::State : std::enable_shared_from_this<NvmlInventory::State>
       reading.notes.push_back(fmt::format("no health events of GPU {}: they are seen when probed",
                                           fmt::join(watch->unwatched(), ", ")));
     }
-    note_illness();
+    ask_for_quiet();
   }
 
   /// nullptr: no such GPU, or it does not answer.
@@ -164,6 +165,7 @@ struct NvmlInventory::State : std::enable_shared_from_this<NvmlInventory::State>
     if (code != nvml::kSuccess && code != nvml::kNotSupported && code != nvml::kFunctionNotFound) {
       return {.present = false, .action = RecoveryAction::NodeReboot, .last_xid = found.last_xid};
     }
+    found.fabric = nvml::read_fabric_state(library, handle);
     nvml::FieldValue field{.field = nvml::kRecoveryActionField};
     if (nvml::call(library.functions().field_values, handle, 1, &field) == nvml::kSuccess &&
         field.result == nvml::kSuccess) {
@@ -177,11 +179,32 @@ struct NvmlInventory::State : std::enable_shared_from_this<NvmlInventory::State>
     subscribers->publish(post, {.kind = kind, .gpu = gpu, .xid = xid});
   }
 
+  NodeFacts survey() const {
+    NodeFacts now = told_facts;
+    for (std::size_t i = 0; i < now.gpus.size(); ++i) {
+      // Of a GPU that is lost, what was known last stands.
+      if (now.gpus[i].mig_capable && probe(static_cast<int>(i)).present) {
+        nvml::refresh_mig(library, reading.devices[i], now.gpus[i]);
+      }
+    }
+    return now;
+  }
+
   void take(const nvml::Report& report) {
     using Kind = nvml::Report::Kind;
+    const int xid = static_cast<int>(std::min<std::uint64_t>(report.data, 0xffff));
     switch (report.kind) {
     case Kind::Xid:
-      take_xid(report.gpu, static_cast<int>(std::min<std::uint64_t>(report.data, 0xffff)));
+      if (report.gpu >= 0 && report.gpu_instance >= 0 && report.compute_instance >= 0) {
+        // Other MIG devices of the GPU go on; what the GPU itself needs is for the driver to say.
+        subscribers->publish(post, {.kind = HealthEvent::Kind::Xid,
+                                    .gpu = report.gpu,
+                                    .xid = xid,
+                                    .gpu_instance = report.gpu_instance,
+                                    .compute_instance = report.compute_instance});
+      } else {
+        take_xid(report.gpu, xid);
+      }
       break;
     case Kind::DoubleBitEcc:
       // The driver logs Xid 48 of the same error, before or after.
@@ -193,9 +216,10 @@ struct NvmlInventory::State : std::enable_shared_from_this<NvmlInventory::State>
     case Kind::Failed:
     case Kind::Quiet:
       compare();
+      compare_mig();
       break;
     }
-    note_illness();
+    ask_for_quiet();
   }
 
   void take_xid(int gpu, int xid) {
@@ -228,15 +252,37 @@ struct NvmlInventory::State : std::enable_shared_from_this<NvmlInventory::State>
         publish(HealthEvent::Kind::Recovered, index, 0);
       } else if (!now.present) {
         publish(HealthEvent::Kind::Lost, index, 79);
+      } else if (now.action == RecoveryAction::None) {
+        publish(HealthEvent::Kind::Fabric, index, 0);
       } else {
         publish(HealthEvent::Kind::Xid, index, now.last_xid);
       }
     }
   }
 
-  void note_illness() {
+  /// Tells of GPUs that are cut in another way than they were when it was last told.
+  void compare_mig() {
+    if (!any_mig_capable()) {
+      return;
+    }
+    NodeFacts now = survey();
+    for (std::size_t i = 0; i < now.gpus.size(); ++i) {
+      if (now.gpus[i].mig_enabled != told_facts.gpus[i].mig_enabled ||
+          now.gpus[i].mig != told_facts.gpus[i].mig) {
+        publish(HealthEvent::Kind::Mig, static_cast<int>(i), 0);
+      }
+    }
+    told_facts = std::move(now);
+  }
+
+  bool any_mig_capable() const {
+    return std::ranges::any_of(reading.facts.gpus, &GpuFacts::mig_capable);
+  }
+
+  void ask_for_quiet() {
     if (watch != nullptr) {
-      watch->want_quiet(std::ranges::find(told_usable, false) != told_usable.end());
+      const bool ill = std::ranges::find(told_usable, false) != told_usable.end();
+      watch->want_quiet(ill || any_mig_capable());
     }
   }
 
@@ -249,6 +295,7 @@ struct NvmlInventory::State : std::enable_shared_from_this<NvmlInventory::State>
   std::optional<hardware::Platform> own;
   std::vector<GpuProbe> remembered; ///< what Xids said; lost is for the probe to find
   std::vector<bool> told_usable;
+  NodeFacts told_facts; ///< MIG as it was told last
   std::shared_ptr<Subscribers> subscribers = std::make_shared<Subscribers>();
   std::unique_ptr<nvml::EventWatch> watch; ///< goes first
 };
@@ -275,6 +322,10 @@ const std::vector<GpuInfo>& NvmlInventory::gpus() const {
 
 GpuProbe NvmlInventory::probe(int index) const {
   return state_->probe(index);
+}
+
+NodeFacts NvmlInventory::survey() const {
+  return state_->survey();
 }
 
 const hardware::Platform* NvmlInventory::platform() const {

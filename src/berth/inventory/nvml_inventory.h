@@ -9,6 +9,7 @@
 
 #include "berth/base/loop.h"
 #include "berth/inventory/facts.h"
+#include "berth/inventory/inventory.h"
 #include "berth/inventory/nvml_reading.h"
 
 namespace berth::inventory {
@@ -23,9 +24,12 @@ struct NvmlOptions {
   unsigned wait_ms = 1000; ///< of one wait for events; what ending the inventory may take
 };
 
-/// Facts are read once. Health is what the driver says now (probe), and events: Xids, uncorrectable
-/// memory errors (told as Xid 48), GPUs that get lost, and that are usable again. Where the driver
-/// does not say which recovery a GPU needs, the last Xid decides until the process ends.
+/// Facts are read once, but for MIG devices. Health is what the driver says now (probe), and
+/// events: Xids, uncorrectable memory errors (told as Xid 48), GPUs that get lost, and that are
+/// usable again. Where the driver does not say which recovery a GPU needs, the last Xid decides
+/// until the process ends. The driver has no event for a GPU that is cut in another way or joins
+/// its fabric: while there is one for which either can happen it is compared at the end of each
+/// wait.
 class NvmlInventory final : public Inventory {
  public:
   /// Errors NotFound: no driver on this machine; Unavailable: it does not start.
@@ -34,6 +38,7 @@ class NvmlInventory final : public Inventory {
 
   const std::vector<GpuInfo>& gpus() const override;
   GpuProbe probe(int index) const override;
+  NodeFacts survey() const override;
   /// The catalogue's platform if GPU model, number and paths agree; else one made of what the
   /// library says, without NICs; nullptr if the paths cannot be read or there is no GPU.
   const hardware::Platform* platform() const override;

@@ -78,9 +78,10 @@ class Nvml : public ::testing::Test {
 
   std::unique_ptr<Subscription> listen(NvmlInventory& inventory) {
     return inventory.subscribe([this](const HealthEvent& event) {
-      const char* const kinds[] = {"xid", "lost", "recovered"};
+      const char* const kinds[] = {"xid", "lost", "recovered", "fabric", "mig"};
       heard_.push_back(
           fmt::format("{} {} {}", kinds[static_cast<int>(event.kind)], event.gpu, event.xid));
+      instances_.emplace_back(event.gpu_instance, event.compute_instance);
     });
   }
 
@@ -92,6 +93,7 @@ class Nvml : public ::testing::Test {
   Tasks tasks_;
   nvml::PciOf pci_of_;
   std::vector<std::string> heard_;
+  std::vector<std::pair<int, int>> instances_; ///< of what was heard
 };
 
 class NvmlPlatforms : public Nvml, public ::testing::WithParamInterface<std::string> {};
@@ -304,6 +306,59 @@ TEST_F(Nvml, MigDevicesAreReadWithTheirPlaces) {
   EXPECT_FALSE(inventory->facts().gpus[1].mig_enabled);
   mock_.set("0.mig.2.uuid", "");
   EXPECT_EQ(inventory->mig_devices(0).size(), 1U);
+}
+
+TEST_F(Nvml, AnotherCutIsToldAndSurveyed) {
+  serve("dgx-h100", "0.mig=1\n");
+  const auto inventory = open();
+  const auto listening = listen(*inventory);
+  EXPECT_TRUE(inventory->survey().gpus[0].mig_enabled);
+  EXPECT_THAT(inventory->survey().gpus[0].mig, IsEmpty());
+  mock_.set("0.mig.0.gslices", "1");
+  mock_.set("0.mig.0.cslices", "1");
+  mock_.set("0.mig.0.memory", "9984");
+  mock_.set("0.mig.0.uuid", "MIG-a");
+  ASSERT_TRUE(hears(1));
+  EXPECT_EQ(heard_.front(), "mig 0 0");
+  ASSERT_EQ(inventory->survey().gpus[0].mig.size(), 1U);
+  EXPECT_EQ(inventory->survey().gpus[0].mig[0].profile, "1g.10gb");
+  mock_.set("3.mig", "1");
+  ASSERT_TRUE(hears(2));
+  EXPECT_EQ(heard_.back(), "mig 3 0");
+}
+
+TEST_F(Nvml, ALostGpuIsNotCutAnew) {
+  serve("dgx-h100", "0.mig=1\n0.mig.0.uuid=MIG-a\n0.mig.0.gslices=1\n0.mig.0.cslices=1\n");
+  const auto inventory = open();
+  mock_.set("0.lost", "1");
+  EXPECT_EQ(inventory->survey().gpus[0].mig.size(), 1U) << "as it was known last";
+}
+
+TEST_F(Nvml, AnXidOfAMigDeviceLeavesItsGpuAlone) {
+  serve("dgx-h100", "2.mig=1\n");
+  const auto inventory = open();
+  const auto listening = listen(*inventory);
+  mock_.mig_xid(2, 9, 0, 95);
+  ASSERT_TRUE(hears(1));
+  EXPECT_EQ(heard_.front(), "xid 2 95");
+  EXPECT_EQ(instances_.front(), std::pair(9, 0));
+  EXPECT_TRUE(inventory->probe(2).usable());
+}
+
+TEST_F(Nvml, AGpuIsUsableOnceItHasJoinedItsFabric) {
+  serve("gb200-nvl72", "1.fabric_state=2\n");
+  const auto inventory = open();
+  const auto listening = listen(*inventory);
+  EXPECT_EQ(inventory->probe(0).fabric, FabricState::Completed);
+  EXPECT_EQ(inventory->probe(1).fabric, FabricState::InProgress);
+  EXPECT_FALSE(inventory->probe(1).usable());
+  EXPECT_EQ(illness(inventory->probe(1)), "its NVLink fabric is in progress");
+  mock_.set("1.fabric_state", "3");
+  ASSERT_TRUE(hears(1));
+  EXPECT_EQ(heard_.front(), "recovered 1 0");
+  mock_.set("1.fabric_state", "1");
+  ASSERT_TRUE(hears(2));
+  EXPECT_EQ(heard_.back(), "fabric 1 0");
 }
 
 TEST_F(Nvml, PeersAndMemoryErrorsAreAskedFor) {

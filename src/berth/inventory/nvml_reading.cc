@@ -45,6 +45,30 @@ std::string uuid_text(const unsigned char* bytes) {
   return out;
 }
 
+std::optional<FabricInfo> fabric_of(const Functions& f, Device device) {
+  FabricInfo info{};
+  info.version = kFabricVersion;
+  return call(f.fabric_info, device, &info) == kSuccess ? std::optional(info) : std::nullopt;
+}
+
+/// A GPU of a single machine has a cluster of zeros.
+bool is_alone(const FabricInfo& info) {
+  return std::ranges::all_of(info.cluster_uuid, [](unsigned char b) { return b == 0; });
+}
+
+FabricState fabric_state(const FabricInfo& info) {
+  switch (info.state) {
+  case 1:
+    return FabricState::NotStarted;
+  case 2:
+    return FabricState::InProgress;
+  case kFabricCompleted:
+    return info.status == kSuccess ? FabricState::Completed : FabricState::Failed;
+  default:
+    return FabricState::None;
+  }
+}
+
 class Machine {
  public:
   Machine(const Library& library, const PciOf& pci_of)
@@ -75,6 +99,7 @@ class Machine {
  private:
   static GpuFacts lost(int index) {
     GpuFacts facts;
+    facts.answers = false;
     facts.info.index = index;
     facts.info.minor = index;
     facts.info.uuid = fmt::format("GPU-lost-{}", index);
@@ -93,6 +118,7 @@ class Machine {
 
   GpuFacts read_gpu(int index, Device device) {
     GpuFacts facts = lost(index);
+    facts.answers = true;
     GpuInfo& info = facts.info;
     facts.name = text_from(f_.name, device);
     info.product = product_of(facts.name);
@@ -110,41 +136,26 @@ class Machine {
       info.numa = said.numa;
       facts.pci_class = said.pci_class;
     }
-    std::int64_t bytes = 0;
     if (Memory memory{}; call(f_.memory_info, device, &memory) == kSuccess) {
-      bytes = static_cast<std::int64_t>(memory.total);
-      info.memory_mib = bytes / kMib;
+      info.memory_mib = static_cast<std::int64_t>(memory.total) / kMib;
     }
     if (call(f_.compute_capability, device, &facts.compute_major, &facts.compute_minor) ==
         kSuccess) {
       facts.family = gpu_family(facts.compute_major, facts.compute_minor);
     }
-    read_mig_mode(device, bytes, facts);
+    refresh_mig(library_, device, facts);
     read_fabric(device, facts);
     facts.nvlinks = active_links(device);
     return facts;
   }
 
-  void read_mig_mode(Device device, std::int64_t bytes, GpuFacts& facts) {
-    unsigned current = 0;
-    unsigned pending = 0;
-    facts.mig_capable = call(f_.mig_mode, device, &current, &pending) == kSuccess;
-    facts.mig_enabled = facts.mig_capable && current == 1;
-    if (facts.mig_enabled) {
-      facts.mig = read_mig(library_, device, bytes);
-    }
-  }
-
   void read_fabric(Device device, GpuFacts& facts) const {
-    FabricInfo info{};
-    info.version = kFabricVersion;
-    if (call(f_.fabric_info, device, &info) != kSuccess || info.state != kFabricCompleted ||
-        info.status != kSuccess) {
+    const std::optional<FabricInfo> read = fabric_of(f_, device);
+    if (!read || fabric_state(*read) != FabricState::Completed) {
       return;
     }
-    const bool alone =
-        std::ranges::all_of(info.cluster_uuid, [](unsigned char b) { return b == 0; });
-    if (!alone) {
+    const FabricInfo& info = *read;
+    if (!is_alone(info)) {
       facts.fabric = fmt::format("{}.{}", uuid_text(info.cluster_uuid), info.clique);
     }
   }
@@ -171,6 +182,20 @@ class Machine {
 
 Result<Reading> read_machine(const Library& library, const PciOf& pci_of) {
   return Machine(library, pci_of).read();
+}
+
+void refresh_mig(const Library& library, Device device, GpuFacts& facts) {
+  unsigned current = 0;
+  unsigned pending = 0;
+  facts.mig_capable = call(library.functions().mig_mode, device, &current, &pending) == kSuccess;
+  facts.mig_enabled = facts.mig_capable && current == 1;
+  facts.mig = facts.mig_enabled ? read_mig(library, device, facts.info.memory_mib * kMib)
+                                : std::vector<MigDevice>();
+}
+
+FabricState read_fabric_state(const Library& library, Device device) {
+  const std::optional<FabricInfo> info = fabric_of(library.functions(), device);
+  return info ? fabric_state(*info) : FabricState::None;
 }
 
 std::vector<MigDevice> read_mig(const Library& library, Device device,

@@ -9,6 +9,7 @@
 
 #include "berth/hardware/formats/topo_matrix.h"
 #include "berth/inventory/facts.h"
+#include "berth/inventory/inventory.h"
 #include "berth/inventory/nvml_library.h"
 
 namespace berth::inventory::nvml {
@@ -34,6 +35,12 @@ Result<Reading> read_machine(const Library& library, const PciOf& pci_of);
 /// NVLinks count where the other end is a GPU of the machine, or a switch. Paths that cannot be
 /// read are SYS. O(gpus^2) calls.
 hardware::TopoMatrix read_matrix(const Library& library, const Reading& reading);
+
+/// MIG mode and devices of a GPU as they are now, in place of what `facts` says of them.
+void refresh_mig(const Library& library, Device device, GpuFacts& facts);
+
+/// Has the GPU joined its NVLink domain?
+FabricState read_fabric_state(const Library& library, Device device);
 
 /// The MIG devices of a GPU now; empty if there are none, or the driver knows of none.
 std::vector<MigDevice> read_mig(const Library& library, Device device,

@@ -4,12 +4,17 @@
 
 #include <fmt/format.h>
 
+#include "berth/inventory/simulated_mig.h"
+
 namespace berth::inventory {
 
 SimulatedInventory::SimulatedInventory(Loop& loop, const hardware::Platform& platform,
                                        std::string_view node_name)
-    : loop_(&loop), platform_(&platform), state_(platform.gpus.size()),
-      subscribers_(std::make_shared<Subscribers>()) {
+    : loop_(&loop), platform_(&platform), node_name_(node_name),
+      state_(
+          platform.gpus.size(),
+          {.fabric = platform.nvlink_domain_gpus > 0 ? FabricState::Completed : FabricState::None}),
+      mig_(platform.gpus.size()), subscribers_(std::make_shared<Subscribers>()) {
   for (const hardware::Gpu& gpu : platform.gpus) {
     gpus_.push_back({.index = gpu.index,
                      .uuid = hardware::gpu_uuid(node_name, gpu.index),
@@ -22,8 +27,8 @@ SimulatedInventory::SimulatedInventory(Loop& loop, const hardware::Platform& pla
 }
 
 SimulatedInventory::SimulatedInventory(Loop& loop, int count, std::string_view node_name)
-    : loop_(&loop), state_(static_cast<std::size_t>(count)),
-      subscribers_(std::make_shared<Subscribers>()) {
+    : loop_(&loop), node_name_(node_name), state_(static_cast<std::size_t>(count)),
+      mig_(static_cast<std::size_t>(count)), subscribers_(std::make_shared<Subscribers>()) {
   for (int index = 0; index < count; ++index) {
     gpus_.push_back({.index = index,
                      .uuid = hardware::gpu_uuid(node_name, index),
@@ -42,6 +47,24 @@ GpuProbe SimulatedInventory::probe(int index) const {
     return {.present = false};
   }
   return state_[static_cast<std::size_t>(index)];
+}
+
+NodeFacts SimulatedInventory::survey() const {
+  NodeFacts facts;
+  if (platform_ != nullptr) {
+    facts = simulated_facts(*platform_, node_name_);
+  } else {
+    for (const GpuInfo& gpu : gpus_) {
+      GpuFacts& made = facts.gpus.emplace_back();
+      made.info = gpu;
+      made.family = "undefined";
+    }
+  }
+  for (std::size_t i = 0; i < facts.gpus.size(); ++i) {
+    facts.gpus[i].mig_enabled = mig_[i].has_value();
+    facts.gpus[i].mig = mig_[i].value_or(std::vector<MigDevice>());
+  }
+  return facts;
 }
 
 std::unique_ptr<Subscription>
@@ -76,23 +99,65 @@ Result<void> SimulatedInventory::xid(int gpu, int code) {
 
 Result<void> SimulatedInventory::lose(int gpu) {
   BERTH_CHECK(check(gpu));
-  state_[static_cast<std::size_t>(gpu)] = {
-      .present = false, .action = RecoveryAction::NodeReboot, .last_xid = 79};
+  GpuProbe& state = state_[static_cast<std::size_t>(gpu)];
+  state.present = false;
+  state.action = RecoveryAction::NodeReboot;
+  state.last_xid = 79;
   publish({.kind = HealthEvent::Kind::Lost, .gpu = gpu, .xid = 79});
   return {};
 }
 
 Result<void> SimulatedInventory::repair(int gpu) {
   BERTH_CHECK(check(gpu));
-  state_[static_cast<std::size_t>(gpu)] = {};
+  GpuProbe& state = state_[static_cast<std::size_t>(gpu)];
+  state = {.fabric = state.fabric};
   publish({.kind = HealthEvent::Kind::Recovered, .gpu = gpu});
+  return {};
+}
+
+Result<void> SimulatedInventory::xid_of(int gpu, const MigDevice& device, int code) {
+  BERTH_CHECK(check(gpu));
+  publish({.kind = HealthEvent::Kind::Xid,
+           .gpu = gpu,
+           .xid = code,
+           .gpu_instance = device.gpu_instance,
+           .compute_instance = device.compute_instance});
+  return {};
+}
+
+Result<void> SimulatedInventory::cut(int gpu, std::string_view wishes) {
+  BERTH_CHECK(check(gpu));
+  const auto at = static_cast<std::size_t>(gpu);
+  BERTH_TRY(mig_[at], cut_gpu(survey().gpus[at], wishes, ++cuts_));
+  publish({.kind = HealthEvent::Kind::Mig, .gpu = gpu});
+  return {};
+}
+
+Result<void> SimulatedInventory::uncut(int gpu) {
+  BERTH_CHECK(check(gpu));
+  mig_[static_cast<std::size_t>(gpu)].reset();
+  publish({.kind = HealthEvent::Kind::Mig, .gpu = gpu});
+  return {};
+}
+
+Result<void> SimulatedInventory::set_fabric(int gpu, FabricState state) {
+  BERTH_CHECK(check(gpu));
+  state_[static_cast<std::size_t>(gpu)].fabric = state;
+  publish({.kind = HealthEvent::Kind::Fabric, .gpu = gpu});
   return {};
 }
 
 void SimulatedInventory::reboot() {
   for (GpuProbe& state : state_) {
     if (state.present) {
-      state = {};
+      state = {.fabric = state.fabric};
+    }
+  }
+  constexpr int kAmpere = 8;
+  const bool mode_stays = platform_ != nullptr && platform_->gpu_model.compute_major == kAmpere;
+  for (auto& mig : mig_) {
+    if (mig) {
+      mig = mode_stays ? std::optional(std::vector<MigDevice>()) : std::nullopt;
     }
   }
 }

@@ -4,6 +4,8 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -26,6 +28,7 @@ class SimulatedInventory final : public Inventory {
 
   const std::vector<GpuInfo>& gpus() const override { return gpus_; }
   GpuProbe probe(int index) const override;
+  NodeFacts survey() const override;
   const hardware::Platform* platform() const override { return platform_; }
   std::unique_ptr<Subscription>
   subscribe(std::function<void(const HealthEvent&)> on_event) override;
@@ -37,8 +40,15 @@ class SimulatedInventory final : public Inventory {
   Result<void> lose(int gpu);
   /// Reset, reboot or replacement: the GPU is as new.
   Result<void> repair(int gpu);
+  /// The driver logs an Xid for one MIG device; the rest of the GPU goes on.
+  Result<void> xid_of(int gpu, const MigDevice& device, int code);
+  /// The GPU is cut into MIG instances, as cut_gpu says; those it had are gone.
+  Result<void> cut(int gpu, std::string_view wishes);
+  /// MIG mode ends.
+  Result<void> uncut(int gpu);
+  Result<void> set_fabric(int gpu, FabricState state);
   /// A reboot of the machine: GPUs that only needed that, or a reset, are usable again; lost ones
-  /// stay lost.
+  /// stay lost. MIG instances are gone, MIG mode too except on Ampere.
   void reboot();
 
  private:
@@ -47,8 +57,11 @@ class SimulatedInventory final : public Inventory {
 
   Loop* loop_;
   const hardware::Platform* platform_ = nullptr;
+  std::string node_name_;
   std::vector<GpuInfo> gpus_;
   std::vector<GpuProbe> state_;
+  std::vector<std::optional<std::vector<MigDevice>>> mig_; ///< nothing: MIG is off
+  std::uint64_t cuts_ = 0;
   std::shared_ptr<Subscribers> subscribers_;
 };
 

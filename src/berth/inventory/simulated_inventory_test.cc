@@ -58,7 +58,7 @@ class Faults : public ::testing::Test {
  protected:
   std::unique_ptr<Subscription> listen(std::vector<std::string>& heard) {
     return inventory_.subscribe([&heard](const HealthEvent& event) {
-      const char* const kinds[] = {"xid", "lost", "recovered"};
+      const char* const kinds[] = {"xid", "lost", "recovered", "fabric", "mig"};
       heard.push_back(
           fmt::format("{} {} {}", kinds[static_cast<int>(event.kind)], event.gpu, event.xid));
     });
@@ -154,6 +154,70 @@ TEST_F(Faults, ARebootRepairsWhatIsThere) {
   EXPECT_FALSE(inventory_.probe(2).usable());
   ASSERT_TRUE(inventory_.repair(2));
   EXPECT_TRUE(inventory_.probe(2).usable());
+}
+
+TEST_F(Faults, IllnessIsSaidInWords) {
+  EXPECT_EQ(illness({}), "");
+  EXPECT_EQ(illness({.present = false}), "lost");
+  EXPECT_EQ(illness({.action = RecoveryAction::GpuReset}), "needs a reset");
+  EXPECT_EQ(illness({.action = RecoveryAction::NodeReboot}), "needs a reboot");
+  EXPECT_EQ(illness({.action = RecoveryAction::GpuReset, .last_xid = 48}),
+            "Xid 48 (double bit ECC error)");
+  EXPECT_EQ(illness({.fabric = FabricState::NotStarted}), "its NVLink fabric is not started");
+}
+
+class Cuts : public ::testing::Test {
+ protected:
+  const std::vector<MigDevice>& mig(int gpu) {
+    facts_ = inventory_.survey();
+    return facts_.gpus[static_cast<std::size_t>(gpu)].mig;
+  }
+
+  VirtualLoop loop_{TimePoint::from_unix_seconds(1)};
+  SimulatedInventory inventory_{loop_, *hardware::Catalogue::builtin().find("dgx-a100"), "n1"};
+  NodeFacts facts_;
+};
+
+TEST_F(Cuts, InstancesLieWhereADriverWouldPutThem) {
+  ASSERT_TRUE(inventory_.cut(0, "1g.10gb=2,3g.40gb=1"));
+  const std::vector<MigDevice> devices = mig(0);
+  ASSERT_THAT(devices, SizeIs(3));
+  std::set<int> slices;
+  for (const MigDevice& device : devices) {
+    for (int i = 0; i < device.size; ++i) {
+      EXPECT_TRUE(slices.insert(device.start + i).second) << "they do not overlap";
+    }
+  }
+  EXPECT_TRUE(facts_.gpus[0].mig_enabled);
+  EXPECT_FALSE(facts_.gpus[1].mig_enabled);
+}
+
+TEST_F(Cuts, AnotherCutGivesOtherUuids) {
+  ASSERT_TRUE(inventory_.cut(0, "1g.10gb=1"));
+  const std::string before = mig(0)[0].uuid;
+  ASSERT_TRUE(inventory_.cut(0, "1g.10gb=1"));
+  EXPECT_NE(mig(0)[0].uuid, before);
+}
+
+TEST_F(Cuts, WhatDoesNotFitChangesNothing) {
+  ASSERT_TRUE(inventory_.cut(0, "1g.10gb=1"));
+  EXPECT_EQ(inventory_.cut(0, "7g.80gb=2").error().code, Code::Invalid);
+  EXPECT_EQ(inventory_.cut(0, "9g.80gb=2").error().code, Code::Invalid);
+  EXPECT_EQ(inventory_.cut(8, "1g.10gb=1").error().code, Code::NotFound);
+  EXPECT_THAT(mig(0), SizeIs(1));
+  SimulatedInventory t4(loop_, *hardware::Catalogue::builtin().find("t4-pcie-1"), "n1");
+  EXPECT_EQ(t4.cut(0, "").error().code, Code::Invalid);
+}
+
+TEST_F(Cuts, ARebootLosesInstancesAndOnAmpereKeepsTheMode) {
+  ASSERT_TRUE(inventory_.cut(0, "1g.10gb=1"));
+  inventory_.reboot();
+  EXPECT_THAT(mig(0), IsEmpty());
+  EXPECT_TRUE(facts_.gpus[0].mig_enabled);
+  SimulatedInventory hopper(loop_, *hardware::Catalogue::builtin().find("dgx-h100"), "n1");
+  ASSERT_TRUE(hopper.cut(0, "1g.10gb=1"));
+  hopper.reboot();
+  EXPECT_FALSE(hopper.survey().gpus[0].mig_enabled);
 }
 
 } // namespace

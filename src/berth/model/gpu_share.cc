@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <optional>
 
 #include <fmt/format.h>
@@ -74,6 +75,51 @@ Result<std::int64_t> read_memory(const Pod& pod) {
   return quantity->value();
 }
 
+std::int64_t amount(const ResourceList& resources, std::string_view name) {
+  const auto it = resources.find(name);
+  return it == resources.end() ? 0 : it->second.value();
+}
+
+/// Thousandths of "0.5"; nullopt for anything but a decimal above 0 and below 1. Nobody gets less
+/// than a thousandth.
+std::optional<int> thousandths(std::string_view text) {
+  double part = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), part);
+  const bool good =
+      error == std::errc() && end == text.data() + text.size() && part > 0 && part < 1;
+  return good ? std::optional(std::max(1, static_cast<int>(std::lround(part * kWholeGpu))))
+              : std::nullopt;
+}
+
+/// Whether the pod speaks KAI's dialect; then `share` is what it asks for.
+Result<bool> read_kai(const Pod& pod, GpuShare& share) {
+  const std::string_view fraction = annotation(pod, kGpuFraction);
+  const std::string_view memory = annotation(pod, kGpuMemoryMib);
+  if (fraction.empty() && memory.empty()) {
+    return false;
+  }
+  if (!fraction.empty() && !memory.empty()) {
+    return fail(Code::Invalid, fmt::format("annotations {} and {} exclude each other", kGpuFraction,
+                                           kGpuMemoryMib));
+  }
+  if (!fraction.empty()) {
+    const auto milli = thousandths(fraction);
+    if (!milli) {
+      return refuse(kGpuFraction, fraction, "a number above 0 and below 1 such as 0.5");
+    }
+    share.milli = *milli;
+  } else {
+    constexpr int kMostMiB = 1 << 30;
+    const auto mib = number(memory, kMostMiB);
+    if (!mib || *mib == 0) {
+      return refuse(kGpuMemoryMib, memory, "MiB of GPU memory such as 4096");
+    }
+    share.memory = *mib * kMiB;
+  }
+  BERTH_TRY(share.gpus, read_number(pod, kGpuFractionDevices, 1, kMostGpus));
+  return true;
+}
+
 /// Empty unless the text is distinct indices.
 std::vector<int> read_indices(std::string_view text) {
   std::vector<int> indices;
@@ -86,11 +132,6 @@ std::vector<int> read_indices(std::string_view text) {
   }
   std::ranges::sort(indices);
   return std::ranges::adjacent_find(indices) == indices.end() ? indices : std::vector<int>();
-}
-
-std::int64_t amount(const ResourceList& resources, std::string_view name) {
-  const auto it = resources.find(name);
-  return it == resources.end() ? 0 : it->second.value();
 }
 
 std::string_view label(const Node& node, std::string_view key) {
@@ -106,9 +147,13 @@ Result<GpuShare> gpu_share_of(const Pod& pod, const ResourceList& requests) {
   BERTH_TRY(share.memory, read_memory(pod));
   share.memory_units = amount(requests, kAliyunGpuMem);
   if (share.milli == 0 && share.memory == 0 && share.memory_units == 0) {
-    return GpuShare();
+    BERTH_TRY(const bool kai, read_kai(pod, share));
+    if (!kai) {
+      return GpuShare();
+    }
+  } else {
+    BERTH_TRY(share.gpus, read_number(pod, kGpuCount, 1, kMostGpus));
   }
-  BERTH_TRY(share.gpus, read_number(pod, kGpuCount, 1, kMostGpus));
   for (const std::string_view model : split(annotation(pod, kGpuCardModel), '|')) {
     share.models.emplace_back(model);
   }

@@ -1,8 +1,9 @@
-// Parts of GPUs in the dialects of Alibaba's gpu-share extensions: so many thousandths, or so much
-// memory, of each of n GPUs of one of several models. A pod asks by annotation
-// (alibabacloud.com/gpu-milli, gpu-mem, gpu-count, gpu-card-model; spec simulators A.1) or by the
-// extended resource aliyun.com/gpu-mem; a node says what it has by extended resources of the same
-// names and a label.
+// Parts of GPUs: so many thousandths, or so much memory, of each of n GPUs of one of several
+// models. A pod asks in one of these dialects:
+// - Alibaba's gpu-share extensions: annotations alibabacloud.com/gpu-milli, gpu-mem, gpu-count,
+//   gpu-card-model (spec simulators A.1), or the extended resource aliyun.com/gpu-mem; a node says
+//   what it has by extended resources of the same names and a label;
+// - KAI and Run:ai: annotations gpu-fraction or gpu-memory, gpu-fraction-num-devices.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +29,12 @@ inline constexpr std::string_view kGpuIndex = "alibabacloud.com/gpu-index";
 /// Memory of one GPU in the node's unit: MiB where a GPU has 1024 units or more, else GiB.
 inline constexpr std::string_view kAliyunGpuMem = "aliyun.com/gpu-mem";
 inline constexpr std::string_view kAliyunGpuCount = "aliyun.com/gpu-count";
+/// KAI: a part of each GPU, "0.5"; above 0 and below 1.
+inline constexpr std::string_view kGpuFraction = "gpu-fraction";
+/// KAI: memory of each GPU in MiB.
+inline constexpr std::string_view kGpuMemoryMib = "gpu-memory";
+/// KAI: how many GPUs; absent: 1.
+inline constexpr std::string_view kGpuFractionDevices = "gpu-fraction-num-devices";
 
 /// What a pod asks of each of `gpus` distinct GPUs of one node.
 struct GpuShare {

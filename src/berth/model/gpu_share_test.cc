@@ -47,6 +47,14 @@ TEST(GpuShare, OneGpuUnlessMoreAreAskedFor) {
   EXPECT_EQ(share_of(pod("p").extended(kAliyunGpuMem, "3"))->memory_units, 3);
 }
 
+TEST(GpuShare, KaiAsksByFractionOrMemory) {
+  EXPECT_EQ(*share_of(asking(kGpuFraction, "0.5")), (GpuShare{.gpus = 1, .milli = 500}));
+  EXPECT_EQ(*share_of(asking(kGpuFraction, "0.25").annotation(kGpuFractionDevices, "2")),
+            (GpuShare{.gpus = 2, .milli = 250}));
+  EXPECT_EQ(*share_of(asking(kGpuMemoryMib, "4096")), (GpuShare{.gpus = 1, .memory = 4 * kGiB}));
+  EXPECT_EQ(share_of(asking(kGpuFraction, "0.0001"))->milli, 1) << "never nothing";
+}
+
 TEST(GpuShare, NothingAskedIsNoShare) {
   EXPECT_EQ(*share_of(pod("p").gpus(4)), GpuShare());
   EXPECT_EQ(*share_of(asking(kGpuMilli, "0")), GpuShare());
@@ -66,6 +74,11 @@ TEST(GpuShare, RefusesWhatCannotBeMeant) {
       {asking(kGpuMem, "lots"), R"(an amount of memory such as 4Gi, but is "lots")"},
       {asking(kGpuMilli, "500").annotation(kGpuCount, "33"), "from 0 to 32"},
       {asking(kGpuMilli, "500").gpus(1), "ask for one of the two"},
+      {asking(kGpuFraction, "1"), R"(above 0 and below 1 such as 0.5, but is "1")"},
+      {asking(kGpuFraction, "nan"), "above 0 and below 1"},
+      {asking(kGpuFraction, "0.5").annotation(kGpuMemoryMib, "1"), "exclude each other"},
+      {asking(kGpuFraction, "0.5").gpus(1), "ask for one of the two"},
+      {asking(kGpuMemoryMib, "4Gi"), "MiB of GPU memory such as 4096"},
   };
   for (const auto& [builder, says] : cases) {
     const auto share = share_of(builder);

@@ -14,6 +14,7 @@
 #include "berth/client/informer.h"
 #include "berth/hardware/choose.h"
 #include "berth/model/pod.h"
+#include "berth/node/contents/contents.h"
 #include "berth/node/device_manager.h"
 #include "berth/node/node_reporter.h"
 #include "berth/node/node_status.h"
@@ -71,6 +72,7 @@ struct Agent::State : std::enable_shared_from_this<State> {
   api::json::value base;
   std::string name;
   std::string host_ip;
+  std::shared_ptr<const NodeAmounts> amounts; ///< of a real machine
   client::EventRecorder events;
   DeviceManager devices;
   std::unique_ptr<client::StandingLease> lease;
@@ -98,7 +100,12 @@ struct Agent::State : std::enable_shared_from_this<State> {
         name(api::string_at(base, "metadata.name")), host_ip(address_of(base, "InternalIP")),
         events(*at.client, *at.loop, Rng(options.seed), "kubelet", name),
         devices(*at.loop, *at.checkpoint, device_options()), status_wait(*at.loop),
-        list_again(*at.loop) {}
+        list_again(*at.loop) {
+    if (place.contents) {
+      amounts = std::make_shared<NodeAmounts>(
+          NodeAmounts{node_resources(base, "allocatable"), node_resources(base, "capacity")});
+    }
+  }
 
   ~State() {
     // Workers and what calls them go before what they stand on.
@@ -256,6 +263,8 @@ void Agent::State::add_worker(const api::Object& pod) {
                                             .device_wait = options.device_wait,
                                             .gpu_machine = has_gpus ? ContainerPlan::GpuMachine::Yes
                                                                     : ContainerPlan::GpuMachine::No,
+                                            .contents = place.contents,
+                                            .amounts = amounts,
                                             .on_release = [this] { reconsider(); }},
                                 pod);
   if (const auto record = found.find(uid); record != found.end()) {
@@ -273,6 +282,13 @@ void Agent::State::on_all_pods_seen() {
     end_unknown(uid, record);
   }
   found.clear();
+  if (place.contents) {
+    std::set<std::string> known = orphans;
+    for (const auto& [uid, worker] : workers) {
+      known.insert(uid);
+    }
+    place.contents->remove_unknown(std::move(known));
+  }
   devices.forget_gone();
   consider_later();
 }
@@ -282,6 +298,9 @@ void Agent::State::end_unknown(const std::string& uid, const PodRecord& record) 
   end_orphan(*place.runtime, record, weak_from_this(), [this, uid] {
     orphans.erase(uid);
     devices.release(uid);
+    if (place.contents) {
+      place.contents->remove_pod(uid, [](const Result<void>&) {});
+    }
     reconsider();
   });
 }
@@ -328,8 +347,10 @@ void Agent::State::tell_gpu_health() {
                     fmt::format("GPU {} ({}) is healthy again", gpu.index, gpu.uuid));
       continue;
     }
-    const inventory::GpuProbe probe = place.inventory->probe(gpu.index);
-    const std::string why = probe.last_xid != 0 ? inventory::describe_xid(probe.last_xid) : "lost";
+    std::string why = inventory::illness(place.inventory->probe(gpu.index));
+    if (why.empty()) {
+      why = "its device plugin says so";
+    }
     events.record(reporter->node(), EventType::Warning, "GpuUnhealthy",
                   fmt::format("GPU {} ({}) is unhealthy: {}", gpu.index, gpu.uuid, why));
   }

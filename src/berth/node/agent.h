@@ -23,6 +23,8 @@
 
 namespace berth::node {
 
+class Contents;
+
 struct AgentOptions {
   /// The Node as a healthy agent registers it (hardware::node_document, or a user's own Node
   /// object).
@@ -48,6 +50,7 @@ struct AgentPlace {
   deviceplugin::KubeletSocket* socket = nullptr;
   CheckpointStore* checkpoint = nullptr;
   inventory::Inventory* inventory = nullptr; ///< may be null: GPU indices are then unknown
+  Contents* contents = nullptr;              ///< of a real machine; null for a simulated one
 };
 
 /// Runs from construction to destruction. Destroying it is a crash: containers go on, the lease is

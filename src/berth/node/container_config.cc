@@ -1,7 +1,6 @@
 #include "berth/node/container_config.h"
 
 #include <algorithm>
-#include <array>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -11,6 +10,7 @@
 #include "berth/node/container_env.h"
 #include "berth/node/numa_entries.h"
 #include "berth/node/pod_actions.h"
+#include "berth/node/volume_path.h"
 
 namespace berth::node {
 namespace {
@@ -29,30 +29,6 @@ const json::value* named(const json::value& pod, std::string_view list, std::str
   const auto it = std::ranges::find_if(
       array, [&](const json::value& item) { return api::string_at(item, "name") == name; });
   return it == array.end() ? nullptr : it;
-}
-
-// Where the kubelet keeps a volume on the host; "" for kinds without a directory of their own.
-std::string volume_path(const json::value& volume, std::string_view pod_uid) {
-  struct Kind {
-    std::string_view member;
-    std::string_view plugin;
-  };
-  constexpr std::array<Kind, 7> kKinds{{{"emptyDir", "empty-dir"},
-                                        {"configMap", "configmap"},
-                                        {"secret", "secret"},
-                                        {"projected", "projected"},
-                                        {"downwardAPI", "downward-api"},
-                                        {"persistentVolumeClaim", "csi"},
-                                        {"ephemeral", "csi"}}};
-  if (const std::string_view path = api::string_at(volume, "hostPath.path"); !path.empty()) {
-    return std::string(path);
-  }
-  const auto kind = std::ranges::find_if(kKinds, [&](const Kind& each) {
-    return volume.is_object() && volume.get_object().contains(each.member);
-  });
-  return kind == kKinds.end() ? ""
-                              : fmt::format("/var/lib/kubelet/pods/{}/volumes/kubernetes.io~{}/{}",
-                                            pod_uid, kind->plugin, api::string_at(volume, "name"));
 }
 
 std::vector<runtime::Mount> volume_mounts(const json::value& pod, const json::value& container,
@@ -121,12 +97,18 @@ runtime::ContainerConfig make_container_config(const api::Object& pod, const mod
                        plan.edits.envs.contains(std::string(kVisibleDevices));
   const std::string_view list = plan.role == Role::App ? "spec.containers" : "spec.initContainers";
   if (const json::value* spec = named(pod.json(), list, plan.container->name)) {
-    for (auto& [name, value] : container_env(pod.json(), *spec, {plan.pod_ip, plan.host_ip})) {
+    for (auto& [name, value] :
+         plan.contents ? Environment(plan.contents->env)
+                       : container_env(pod.json(), *spec, {plan.pod_ip, plan.host_ip})) {
       if (!decided || name != kVisibleDevices) {
         config.envs.emplace_back(std::move(name), std::move(value));
       }
     }
-    config.mounts = volume_mounts(pod.json(), *spec, view.meta.uid);
+    config.mounts =
+        plan.contents ? plan.contents->mounts : volume_mounts(pod.json(), *spec, view.meta.uid);
+    if (plan.contents) {
+      apply_contents(*plan.contents, *spec, config);
+    }
   }
   for (std::vector<std::string>* words : {&config.command, &config.args}) {
     for (std::string& word : *words) {

@@ -14,6 +14,7 @@
 #include "berth/base/time.h"
 #include "berth/deviceplugin/contract.h"
 #include "berth/model/pod.h"
+#include "berth/node/contents/container_contents.h"
 #include "berth/node/device_request.h"
 #include "berth/runtime/runtime.h"
 
@@ -36,6 +37,8 @@ struct ContainerPlan {
   /// On a machine with GPUs a container without one says so to whatever reads
   /// NVIDIA_VISIBLE_DEVICES.
   enum class GpuMachine { No, Yes } gpu_machine = GpuMachine::No;
+  /// Of a real machine: in place of the environment and the mounts that the document alone gives.
+  const ContainerContents* contents = nullptr;
 };
 
 /// The environment is the devices' first, then the pod's, except that nobody but the device plugin

@@ -138,6 +138,30 @@ TEST_F(Config, DevicesAreRememberedByTheRuntime) {
   EXPECT_EQ(config.annotations.at("berth.dev/devices"), "example.com/nic=n;nvidia.com/gpu=g0,g1");
 }
 
+TEST_F(Config, ARealMachinesContentsStandInForWhatTheDocumentAloneSays) {
+  set("env", parsed(R"([{"name": "A", "value": "document"}])"));
+  set("workingDir", "/w");
+  const ContainerContents contents{.image = "sha256:1",
+                                   .env = {{"A", "contents"}, {"NVIDIA_VISIBLE_DEVICES", "all"}},
+                                   .mounts = {{.container_path = "/c", .host_path = "/h"}},
+                                   .resources = {.cpu_shares = 7},
+                                   .security = {.run_as_user = 5},
+                                   .log_path = "main/0.log"};
+  const auto config = make({.edits = {.envs = {{"D", "1"}}, .mounts = {{"/plugin", "/p", true}}},
+                            .gpu_machine = GpuMachine::Yes,
+                            .contents = &contents});
+  EXPECT_THAT(config.envs, ElementsAre(Pair("D", "1"), Pair("NVIDIA_VISIBLE_DEVICES", "void"),
+                                       Pair("A", "contents")));
+  EXPECT_EQ(config.image, "sha256:1");
+  EXPECT_EQ(config.working_dir, "/w");
+  EXPECT_EQ(config.resources.cpu_shares, 7);
+  EXPECT_EQ(config.security.run_as_user, 5);
+  EXPECT_EQ(config.log_path, "main/0.log");
+  ASSERT_THAT(config.mounts, SizeIs(2));
+  EXPECT_EQ(config.mounts[0].host_path, "/h");
+  EXPECT_EQ(config.mounts[1].container_path, "/plugin");
+}
+
 TEST_F(Config, ASandboxCarriesThePodsNamesAndWishes) {
   set_spec("hostNetwork", true);
   set_spec("terminationGracePeriodSeconds", 7);

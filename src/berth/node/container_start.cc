@@ -77,7 +77,8 @@ class Start : public std::enable_shared_from_this<Start> {
                        .edits = devices_->edits_of(uid, order_.container->name),
                        .pod_ip = order_.pod_ip.empty() ? order_.host_ip : order_.pod_ip,
                        .host_ip = order_.host_ip,
-                       .gpu_machine = order_.gpu_machine};
+                       .gpu_machine = order_.gpu_machine,
+                       .contents = order_.contents ? &*order_.contents : nullptr};
     for (const Holding* holding : devices_->ledger().of_container(uid, order_.container->name)) {
       plan.devices[holding->resource] = holding->ids();
     }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "berth/api/object.h"
@@ -29,6 +30,7 @@ struct StartOrder {
   std::string host_ip;
   ContainerPlan::GpuMachine gpu_machine = ContainerPlan::GpuMachine::No;
   AllocationScope scope = AllocationScope::Whole; ///< if devices must be allocated again
+  std::optional<ContainerContents> contents;      ///< of a real machine, got ready before
 };
 
 /// The order for a container of the view, whose pod has a sandbox. `restart_delay` is the back-off

@@ -139,7 +139,7 @@ PodAction next_action(const PodView& view, const std::map<std::string, TimePoint
       wake.by(*action.not_before);
     }
     const bool blocks = each.role != Role::App && !init_over &&
-                        (each.role == Role::Init ? !each.succeeded() : !each.running());
+                        (each.role == Role::Init ? !each.succeeded() : !each.started());
     if (blocks) {
       break;
     }

@@ -231,5 +231,15 @@ TEST(RestartDelay, DoublesAndForgets) {
   EXPECT_EQ(restart_delay(ended), Duration::seconds(10));
 }
 
+TEST_F(Actions, WhatFollowsASidecarWaitsUntilItHasStarted) {
+  builder_.sidecar("log");
+  sandbox();
+  add("log", ContainerState::Running);
+  PodView now_is = view();
+  EXPECT_EQ(next_action(now_is, held_, kNow).kind, Kind::StartContainer);
+  now_is.containers[0].starting = true;
+  EXPECT_EQ(next_action(now_is, held_, kNow).kind, Kind::Nothing);
+}
+
 } // namespace
 } // namespace berth::node

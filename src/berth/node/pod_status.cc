@@ -17,14 +17,21 @@ namespace {
 namespace json = boost::json;
 using runtime::ContainerState;
 
-json::object terminated(const runtime::ContainerStatus& status) {
+std::string container_id(const runtime::ContainerStatus& status) {
+  return fmt::format("{}://{}", status.runtime, status.id);
+}
+
+json::object terminated(const runtime::ContainerStatus& status, const StatusFacts& facts) {
   json::object state{{"exitCode", status.exit_code},
                      {"reason", status.reason},
                      {"startedAt", to_rfc3339(status.started_at)},
                      {"finishedAt", to_rfc3339(status.finished_at)},
-                     {"containerID", fmt::format("berth://{}", status.id)}};
-  if (!status.message.empty()) {
-    state["message"] = status.message;
+                     {"containerID", container_id(status)}};
+  const auto said = facts.messages.find(status.id);
+  const std::string& message =
+      said == facts.messages.end() || said->second.empty() ? status.message : said->second;
+  if (!message.empty()) {
+    state["message"] = message;
   }
   return {{"terminated", std::move(state)}};
 }
@@ -43,10 +50,10 @@ json::object state_of(const PodView& view, const ContainerView& each, const Stat
   }
   const auto known = facts.waiting.find(each.spec->name);
   if (each.exited() && known == facts.waiting.end()) {
-    return terminated(*each.current);
+    return terminated(*each.current, facts);
   }
   if (!each.current && facts.final_phase && each.previous) {
-    return terminated(*each.previous);
+    return terminated(*each.previous, facts);
   }
   const Reason reason = known == facts.waiting.end() ? default_waiting(view, each) : known->second;
   json::object waiting{{"reason", reason.reason}};
@@ -101,7 +108,7 @@ void put_resources(json::object& status, const model::ResourceRequirements& of) 
 }
 
 bool ready(const ContainerView& each) {
-  return each.running() || (each.role == Role::Init && each.succeeded());
+  return (each.running() && !each.unready) || (each.role == Role::Init && each.succeeded());
 }
 
 json::object container_status(const PodView& view, const ContainerView& each,
@@ -110,7 +117,7 @@ json::object container_status(const PodView& view, const ContainerView& each,
   json::object state = state_of(view, each, facts);
   const runtime::ContainerStatus* last = last_of(each, state);
   status["lastState"] =
-      last && last->state == ContainerState::Exited ? terminated(*last) : json::object();
+      last && last->state == ContainerState::Exited ? terminated(*last, facts) : json::object();
   status["state"] = std::move(state);
   status["ready"] = ready(each);
   status["restartCount"] = each.next_attempt == 0 ? 0 : each.next_attempt - 1;
@@ -118,9 +125,9 @@ json::object container_status(const PodView& view, const ContainerView& each,
   const runtime::ContainerStatus* shown = each.current ? each.current : each.previous;
   status["imageID"] = shown ? shown->image_id : "";
   if (shown) {
-    status["containerID"] = fmt::format("berth://{}", shown->id);
+    status["containerID"] = container_id(*shown);
   }
-  status["started"] = each.running();
+  status["started"] = each.started();
   if (each.running()) {
     put_resources(status, each.spec->resources);
   }
@@ -170,7 +177,7 @@ struct Condition {
 std::vector<Condition> conditions_of(const PodView& view, const StatusFacts& facts) {
   const auto uninitialized = names_where(view, init_incomplete);
   const auto unready = names_where(view, [](const PodView&, const ContainerView& each) {
-    return each.role != Role::Init && !each.running();
+    return each.role != Role::Init && !ready(each);
   });
   const bool succeeded = facts.final_phase == "Succeeded";
   Condition initialized{"Initialized", uninitialized.empty() || succeeded, {}};
@@ -194,6 +201,11 @@ std::vector<Condition> conditions_of(const PodView& view, const StatusFacts& fac
   }
   Condition pod_ready = containers_ready;
   pod_ready.type = "Ready";
+  if (pod_ready.holds && !facts.missing_gates.empty()) {
+    pod_ready.holds = false;
+    pod_ready.why = {"ReadinessGatesNotReady",
+                     fmt::format("{}", fmt::join(facts.missing_gates, "; "))};
+  }
   return {{"PodReadyToStartContainers", view.sandbox_ready(), {}},
           std::move(initialized),
           std::move(pod_ready),

@@ -30,6 +30,8 @@ struct StatusFacts {
   /// Why a container waits, where more is known than that it does.
   std::map<std::string, Reason> waiting;
   std::map<std::string, DeviceHealths> devices; ///< by container
+  std::map<std::string, std::string> messages;  ///< last words of containers, by their ids
+  std::vector<std::string> missing_gates; ///< what of its readinessGates keeps the pod from Ready
   /// The end of the pod: phase Succeeded or Failed, with reason and message ("" for none).
   std::optional<std::string> final_phase;
   Reason verdict;

@@ -47,7 +47,9 @@ class Status : public ::testing::Test {
   void make() {
     pod_ = builder_.build();
     const json::value stored(stored_);
-    status_ = make_pod_status(make_pod_view(*pod_, record_), facts_, &stored);
+    PodView view = make_pod_view(*pod_, record_);
+    mark_(view);
+    status_ = make_pod_status(view, facts_, &stored);
   }
   // A member of the status as text, list elements by number.
   std::string at(std::string_view path) {
@@ -88,6 +90,7 @@ class Status : public ::testing::Test {
 
   test::PodBuilder builder_ = test::pod("p").image("img");
   std::shared_ptr<const model::Pod> pod_;
+  std::function<void(PodView&)> mark_ = [](PodView&) {}; ///< what probes would write into the view
   PodRecord record_;
   StatusFacts facts_;
   json::object stored_;
@@ -283,6 +286,39 @@ TEST_F(Status, DevicesAndTheirHealth) {
   facts_.devices["main"]["nvidia.com/gpu"][0].second = DeviceHealth::Healthy;
   make();
   EXPECT_EQ(condition("berth.dev/DevicesHealthy"), "True") << "once said it is taken back";
+}
+
+TEST_F(Status, AContainerIsStartedAndReadyWhenItsProbesSaySo) {
+  sandbox();
+  add("main", ContainerState::Running);
+  mark_ = [](PodView& view) { view.containers[0].starting = view.containers[0].unready = true; };
+  make();
+  EXPECT_EQ(at("containerStatuses.0.started"), "false");
+  EXPECT_EQ(at("containerStatuses.0.ready"), "false");
+  EXPECT_EQ(condition("Ready"), "False ContainersNotReady containers with unready status: [main]");
+  EXPECT_EQ(at("phase"), "Running");
+  mark_ = [](PodView& view) { view.containers[0].unready = true; };
+  make();
+  EXPECT_EQ(at("containerStatuses.0.started"), "true");
+  EXPECT_EQ(at("containerStatuses.0.ready"), "false");
+}
+
+TEST_F(Status, AGateKeepsThePodFromReadyButNotItsContainers) {
+  sandbox();
+  add("main", ContainerState::Running);
+  facts_.missing_gates = {"gate a is shut", "gate b is shut"};
+  make();
+  EXPECT_EQ(condition("ContainersReady"), "True");
+  EXPECT_EQ(condition("Ready"), "False ReadinessGatesNotReady gate a is shut; gate b is shut");
+}
+
+TEST_F(Status, LastWordsAreTheMessageOfAnEnd) {
+  sandbox();
+  add("main", ContainerState::Exited, 1);
+  facts_.messages = {{"main-0", "out of cheese"}};
+  builder_.restart_policy("Never");
+  make();
+  EXPECT_EQ(at("containerStatuses.0.state.terminated.message"), "out of cheese");
 }
 
 } // namespace

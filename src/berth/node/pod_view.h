@@ -32,8 +32,11 @@ struct ContainerView {
   /// The attempt before that.
   const runtime::ContainerStatus* previous = nullptr;
   std::uint32_t next_attempt = 0;
+  bool starting = false; ///< it runs, but its startup probe or its postStart hook is not over
+  bool unready = false;  ///< it runs, but its probes do not call it ready
 
   bool running() const { return current && current->state == runtime::ContainerState::Running; }
+  bool started() const { return running() && !starting; }
   bool exited() const { return current && current->state == runtime::ContainerState::Exited; }
   bool succeeded() const { return exited() && current->exit_code == 0; }
 };

@@ -51,6 +51,9 @@ void PodWorker::begin(api::Object pod) {
           self->kick();
         }
       });
+  if (place_.contents) {
+    make_contents();
+  }
   kick();
 }
 
@@ -120,8 +123,8 @@ void PodWorker::wait(const std::string& message, const std::string& reason) {
 }
 
 bool PodWorker::settled() const {
-  if (containers_->busy() || sync_posted_ || device_wait_.armed() || status_wait_.armed() ||
-      !(object_gone_ || writer_->clean())) {
+  if (containers_->busy() || (contents_ && contents_->busy()) || sync_posted_ ||
+      device_wait_.armed() || status_wait_.armed() || !(object_gone_ || writer_->clean())) {
     return false;
   }
   if (wake_.armed() && (ending() || !repeating())) {
@@ -163,6 +166,9 @@ void PodWorker::update(api::Object newer) {
   if (!verdict_) {
     verdict_ = stored_verdict(*pod_);
   }
+  if (contents_) {
+    contents_->update(object());
+  }
   kick();
 }
 
@@ -179,6 +185,9 @@ void PodWorker::sync() {
     return;
   }
   wake_.cancel();
+  if (contents_) {
+    probes_->follow(object(), view(), ending() ? PodCourse::Ending : PodCourse::Running);
+  }
   if (ending()) {
     stop(view());
   } else if (admitted_) {
@@ -211,6 +220,7 @@ void PodWorker::run(const PodView& now_is) {
     place_.devices->release_init_surplus(*pod_);
   }
   const PodAction action = next_action(now_is, holds_.held(), now());
+  const bool ground = has_ground(now_is);
   switch (action.kind) {
   case PodAction::Kind::Nothing:
     if (action.not_before && *action.not_before != TimePoint::max()) {
@@ -218,10 +228,14 @@ void PodWorker::run(const PodView& now_is) {
     }
     return;
   case PodAction::Kind::CreateSandbox:
-    create_sandbox(now_is);
+    if (ground) {
+      create_sandbox(now_is);
+    }
     return;
   case PodAction::Kind::StartContainer:
-    start(now_is, action);
+    if (ground) {
+      start(now_is, action);
+    }
     return;
   case PodAction::Kind::StopContainer:
   case PodAction::Kind::Finish:
@@ -246,6 +260,15 @@ void PodWorker::set_deadline() {
   }
 }
 
+PodView PodWorker::view() const {
+  PodView now_is = make_pod_view(*pod_, containers_->record());
+  if (contents_) {
+    probes_->mark(now_is);
+    hooks_->mark(now_is);
+  }
+  return now_is;
+}
+
 void PodWorker::stop(const PodView& now_is) {
   device_wait_.cancel();
   deadline_.cancel();
@@ -253,7 +276,7 @@ void PodWorker::stop(const PodView& now_is) {
     if (order.first) {
       event(EventType::Normal, "Killing", fmt::format("Stopping container {}", order.container));
     }
-    containers_->stop_container(order.id, order.grace);
+    stop_container(order.id, order.container, order.grace);
   }
   if (now_is.any_running()) {
     return;
@@ -271,6 +294,9 @@ void PodWorker::finish(const PodView& now_is) {
   }
   finished_ = true;
   place_.devices->release(pod_->meta.uid);
+  if (contents_) {
+    contents_->tear_down(pod_->meta.uid);
+  }
   if (!verdict_) {
     verdict_ = stopped_verdict(now_is);
   }
@@ -280,6 +306,18 @@ void PodWorker::finish(const PodView& now_is) {
 // The object is gone: so is, after this, everything of it here.
 void PodWorker::clean_up() {
   const auto& sandboxes = containers_->record().sandboxes;
+  if (sandboxes.empty() && files_ != Files::Gone) {
+    if (files_ == Files::There) {
+      files_ = Files::Going;
+      place_.contents->remove_pod(pod_->meta.uid, [weak = weak_from_this()](const Result<void>&) {
+        if (const auto self = weak.lock()) {
+          self->files_ = Files::Gone;
+          self->kick();
+        }
+      });
+    }
+    return;
+  }
   if (sandboxes.empty()) {
     removed_ = true;
     place_.on_release();
@@ -296,23 +334,26 @@ void PodWorker::create_sandbox(const PodView& now_is) {
     return;
   }
   const std::uint32_t attempt = now_is.sandbox ? now_is.sandbox->attempt + 1 : 0;
-  containers_->run_sandbox(
-      make_sandbox_config(*pod_, attempt), [weak = weak_from_this()](const Result<void>& made) {
-        const auto self = weak.lock();
-        if (!self) {
-          return;
-        }
-        if (made) {
-          self->holds_.started(StartHolds::kSandbox);
-          self->init_surplus_released_ = false;
-        } else if (made.error().code == Code::AlreadyExists) {
-          self->holds_.under_way(StartHolds::kSandbox, self->now());
-        } else {
-          self->event(EventType::Warning, "FailedCreatePodSandBox",
-                      fmt::format("Failed to create pod sandbox: {}", made.error().message));
-          self->holds_.failed(StartHolds::kSandbox, self->now());
-        }
-      });
+  runtime::SandboxConfig config = make_sandbox_config(*pod_, attempt);
+  if (contents_ && !complete_sandbox(config)) {
+    return;
+  }
+  containers_->run_sandbox(std::move(config), [weak = weak_from_this()](const Result<void>& made) {
+    const auto self = weak.lock();
+    if (!self) {
+      return;
+    }
+    if (made) {
+      self->holds_.started(StartHolds::kSandbox);
+      self->init_surplus_released_ = false;
+    } else if (made.error().code == Code::AlreadyExists) {
+      self->holds_.under_way(StartHolds::kSandbox, self->now());
+    } else {
+      self->event(EventType::Warning, "FailedCreatePodSandBox",
+                  fmt::format("Failed to create pod sandbox: {}", made.error().message));
+      self->holds_.failed(StartHolds::kSandbox, self->now());
+    }
+  });
 }
 
 void PodWorker::start(const PodView& now_is, const PodAction& action) {
@@ -320,6 +361,9 @@ void PodWorker::start(const PodView& now_is, const PodAction& action) {
   StartOrder order = make_start_order(object(), pod_, now_is, action.container, action.delay);
   order.host_ip = place_.host_ip;
   order.gpu_machine = place_.gpu_machine;
+  if (contents_ && !take_contents(each, order)) {
+    return;
+  }
   containers_->start(std::move(order), [weak = weak_from_this(), name = each.spec->name,
                                         role = each.role](const StartResult& result) {
     if (const auto self = weak.lock()) {
@@ -334,6 +378,9 @@ void PodWorker::started(const std::string& name, Role role, const StartResult& r
     holds_.started(name);
     device_wait_.cancel();
     event(EventType::Normal, "Started", fmt::format("Started container {}", name));
+    if (hooks_) {
+      hooks_->post_start(object(), {.id = result.status.id, .name = name, .pod_ip = pod_ip()});
+    }
     return;
   case StartResult::Kind::DevicesWait:
     hold_for_devices(result.why.message);
@@ -404,6 +451,9 @@ api::json::object PodWorker::status(const api::json::value* stored) const {
                     .waiting = holds_.waiting(),
                     .devices = device_healths(*place_.devices, pod_->meta.uid),
                     .now = now()};
+  if (contents_) {
+    add_facts(facts, stored);
+  }
   if (finished_ && verdict_) {
     facts.final_phase = verdict_->phase;
     facts.verdict = verdict_->why;

@@ -17,11 +17,14 @@
 #include "berth/node/container_config.h"
 #include "berth/node/device_health_watch.h"
 #include "berth/node/device_manager.h"
+#include "berth/node/hooks/pod_hooks.h"
 #include "berth/node/pod_actions.h"
+#include "berth/node/pod_contents.h"
 #include "berth/node/pod_runtime.h"
 #include "berth/node/pod_verdict.h"
 #include "berth/node/pod_view.h"
 #include "berth/node/pod_writer.h"
+#include "berth/node/probes/pod_probes.h"
 #include "berth/node/start_holds.h"
 #include "berth/node/stop_deadlines.h"
 #include "berth/runtime/runtime.h"
@@ -38,6 +41,8 @@ struct WorkerPlace {
   std::string host_ip;
   Duration device_wait;
   ContainerPlan::GpuMachine gpu_machine = ContainerPlan::GpuMachine::No;
+  Contents* contents = nullptr;               ///< of a real machine; null for a simulated one
+  std::shared_ptr<const NodeAmounts> amounts; ///< where there are contents
   /// The worker needs less than before, or is over: others may go on. Called from within.
   std::function<void()> on_release;
 };
@@ -91,7 +96,7 @@ class PodWorker : public std::enable_shared_from_this<PodWorker> {
 
   const api::Object& object() const { return writer_->pod(); }
   TimePoint now() const { return place_.loop->now(); }
-  PodView view() const { return make_pod_view(*pod_, containers_->record()); }
+  PodView view() const;
   bool deleting() const { return object().meta().deletion_timestamp.has_value(); }
   bool ending() const { return object_gone_ || verdict_ || deleting(); }
 
@@ -102,6 +107,14 @@ class PodWorker : public std::enable_shared_from_this<PodWorker> {
   void stop(const PodView& now_is);
   void finish(const PodView& now_is);
   void clean_up();
+  void make_contents();
+  bool has_ground(const PodView& now_is);
+  bool complete_sandbox(runtime::SandboxConfig& config);
+  bool take_contents(const ContainerView& each, StartOrder& order);
+  std::string pod_ip() const;
+  void add_facts(StatusFacts& facts, const api::json::value* stored) const;
+  void stop_container(const std::string& id, const std::string& name, Duration grace);
+  void end_unhealthy(const std::string& id, const std::string& why, std::optional<Duration> grace);
   void create_sandbox(const PodView& now_is);
   void start(const PodView& now_is, const PodAction& action);
   void started(const std::string& name, Role role, const StartResult& result);
@@ -118,6 +131,10 @@ class PodWorker : public std::enable_shared_from_this<PodWorker> {
   std::shared_ptr<const model::Pod> pod_;
   std::shared_ptr<PodRuntime> containers_;
   std::unique_ptr<PodWriter> writer_;
+  /// Of a real machine; all null on a simulated one.
+  std::shared_ptr<PodContents> contents_;
+  std::unique_ptr<PodProbes> probes_;
+  std::shared_ptr<PodHooks> hooks_;
   std::optional<TimePoint> start_time_;
 
   bool admitted_ = false;
@@ -127,6 +144,7 @@ class PodWorker : public std::enable_shared_from_this<PodWorker> {
   bool removed_ = false;
   bool told_ = false; ///< its status has been written since it was admitted
   bool init_surplus_released_ = false;
+  enum class Files { There, Going, Gone } files_ = Files::Gone; ///< the pod's, on a real machine
   std::optional<Verdict> verdict_;
   StartHolds holds_;
   StopDeadlines stops_;

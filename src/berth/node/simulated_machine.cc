@@ -92,6 +92,14 @@ Result<topology::Rules> numa_rules(const MachineOptions& options) {
                               {.milli_cpu = kept_back("cpu"), .memory = kept_back("memory")});
 }
 
+deviceplugin::Config usual_plugin_config() {
+  deviceplugin::Config config;
+  config.flags.nvidia_dev_root = config.flags.nvidia_driver_root;
+  config.flags.plugin.pass_device_specs = true;
+  config.flags.plugin.device_list_strategies.cdi_cri = true;
+  return config;
+}
+
 SimulatedMachine::SimulatedMachine(Loop& loop, client::Client& client, MachineOptions options)
     : loop_(&loop), client_(&client), options_(std::move(options)),
       inventory_(make_inventory(loop, options_)),
@@ -105,7 +113,7 @@ SimulatedMachine::SimulatedMachine(Loop& loop, client::Client& client, MachineOp
 
 SimulatedMachine::~SimulatedMachine() {
   agent_.reset();
-  plugin_.reset();
+  plugins_.reset();
 }
 
 void SimulatedMachine::power_on() {
@@ -120,7 +128,7 @@ void SimulatedMachine::power_on() {
 
 void SimulatedMachine::power_off() {
   agent_.reset();
-  plugin_.reset();
+  plugins_.reset();
   runtime_.power_off();
   inventory_.reboot();
   cdi_.clear_dynamic();
@@ -150,16 +158,20 @@ void SimulatedMachine::start_agent() {
 }
 
 void SimulatedMachine::crash_plugin() {
-  plugin_.reset();
+  plugins_.reset();
 }
 
 void SimulatedMachine::start_plugin() {
-  if (!powered_ || plugin_ || inventory_.gpus().empty()) {
+  if (!powered_ || plugins_ || inventory_.gpus().empty()) {
     return;
   }
-  plugin_ = std::make_unique<deviceplugin::GpuPlugin>(
-      *loop_, inventory_, cdi_, socket_,
-      deviceplugin::GpuPluginOptions{.policy = options_.gpu_policy});
+  const auto gpus = static_cast<int>(inventory_.gpus().size());
+  plugins_ = std::make_unique<deviceplugin::PluginSet>(
+      deviceplugin::PluginPlace{
+          .loop = loop_, .inventory = &inventory_, .specs = &specs_, .socket = &socket_},
+      deviceplugin::PluginOptions{.config = options_.plugin_config,
+                                  .nodes = {.mig = cdi::MigMinors::usual(gpus)},
+                                  .policy = options_.gpu_policy});
 }
 
 std::vector<std::string> SimulatedMachine::broken_invariants() const {

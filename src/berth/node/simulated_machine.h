@@ -13,9 +13,10 @@
 #include "berth/api/json.h"
 #include "berth/base/loop.h"
 #include "berth/cdi/registry.h"
+#include "berth/cdi/spec_store.h"
 #include "berth/client/client.h"
-#include "berth/deviceplugin/gpu_plugin.h"
 #include "berth/deviceplugin/kubelet_socket.h"
+#include "berth/deviceplugin/plugin_set.h"
 #include "berth/hardware/platform.h"
 #include "berth/inventory/simulated_inventory.h"
 #include "berth/node/agent.h"
@@ -24,6 +25,10 @@
 #include "berth/topology/settings.h"
 
 namespace berth::node {
+
+/// As NVIDIA's plugin by default, with CDI names, which the simulated runtime goes by, and device
+/// nodes.
+deviceplugin::Config usual_plugin_config();
 
 struct MachineOptions {
   std::string name;
@@ -36,6 +41,8 @@ struct MachineOptions {
   std::vector<model::Taint> taints;
   Duration default_run_for = Duration::minutes(10);
   hardware::ChoicePolicy gpu_policy = hardware::ChoicePolicy::Topology;
+  /// How GPUs are given: MIG, sharing, what containers are told.
+  deviceplugin::Config plugin_config = usual_plugin_config();
   /// The agent's topology, CPU and memory manager policies. Precondition: numa_rules() accepts
   /// them.
   topology::Settings numa;
@@ -67,7 +74,7 @@ class SimulatedMachine {
   void crash_plugin();
   void start_plugin();
   bool agent_runs() const { return agent_ != nullptr; }
-  bool plugin_runs() const { return plugin_ != nullptr; }
+  bool plugin_runs() const { return plugins_ != nullptr; }
 
   inventory::SimulatedInventory& inventory() { return inventory_; }
   runtime::SimulatedRuntime& runtime() { return runtime_; }
@@ -75,6 +82,8 @@ class SimulatedMachine {
   MemoryCheckpointStore& disk() { return disk_; }
   /// nullptr while it is down.
   const Agent* agent() const { return agent_.get(); }
+  /// Likewise.
+  const deviceplugin::PluginSet* plugins() const { return plugins_.get(); }
 
   /// Every broken rule of the machine now, e.g. a GPU that two pods' running containers have. Empty
   /// is well.
@@ -87,12 +96,13 @@ class SimulatedMachine {
   topology::Rules numa_;
   inventory::SimulatedInventory inventory_;
   cdi::Registry cdi_;
+  cdi::RegistryStore specs_{cdi_};
   runtime::SimulatedRuntime runtime_;
   deviceplugin::KubeletSocket socket_;
   MemoryCheckpointStore disk_;
   bool powered_ = false;
   std::uint64_t starts_ = 0;
-  std::unique_ptr<deviceplugin::GpuPlugin> plugin_;
+  std::unique_ptr<deviceplugin::PluginSet> plugins_;
   std::unique_ptr<Agent> agent_;
 };
 

@@ -29,6 +29,11 @@ bool StartHolds::failed(const std::string& name, const Reason& why, TimePoint no
   return news;
 }
 
+void StartHolds::hold(const std::string& name, const Reason& why, TimePoint until) {
+  held_[name] = until;
+  waiting_[name] = why;
+}
+
 void StartHolds::under_way(const std::string& name, TimePoint now) {
   held_[name] = now + kUnderWay;
 }

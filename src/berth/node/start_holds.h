@@ -28,6 +28,8 @@ class StartHolds {
   void failed(const std::string& name, TimePoint now);
   /// The same, with a reason to show; true if it shows another one now.
   bool failed(const std::string& name, const Reason& why, TimePoint now);
+  /// A start could not be tried, for a reason to show; it is tried again at `until`.
+  void hold(const std::string& name, const Reason& why, TimePoint until);
   /// Somebody else is at it; it will be looked at again soon.
   void under_way(const std::string& name, TimePoint now);
   /// Until the devices change.

@@ -109,5 +109,15 @@ TEST(StartHolds, TheEndOfABackoffDoesNotHideAnotherReason) {
   EXPECT_EQ(holds.waiting().at("main").reason, "CreateContainerError");
 }
 
+TEST(StartHolds, AHoldIsShownUntilItsTime) {
+  StartHolds holds;
+  holds.hold("main", {"ErrImagePull", "no route"}, kNow + Duration::seconds(3));
+  EXPECT_EQ(holds.waiting().at("main"), (Reason{"ErrImagePull", "no route"}));
+  EXPECT_EQ(holds.held().at("main"), kNow + Duration::seconds(3));
+  holds.started("main");
+  EXPECT_THAT(holds.waiting(), IsEmpty());
+  EXPECT_THAT(holds.held(), IsEmpty());
+}
+
 } // namespace
 } // namespace berth::node

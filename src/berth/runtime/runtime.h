@@ -19,14 +19,47 @@ namespace berth::runtime {
 
 template <class T> using Done = std::function<void(Result<T>)>;
 
+/// Whom a container's processes run as and what they may do: CRI's LinuxContainerSecurityContext.
+struct SecurityContext {
+  std::optional<std::int64_t> run_as_user;
+  std::optional<std::int64_t> run_as_group;
+  std::vector<std::int64_t> supplemental_groups;
+  bool privileged = false;
+  bool read_only_root = false;
+  bool no_new_privileges = false;
+  std::vector<std::string> add_capabilities;
+  std::vector<std::string> drop_capabilities;
+  enum class Seccomp { Unconfined, RuntimeDefault, Localhost } seccomp = Seccomp::Unconfined;
+  std::string seccomp_profile; ///< of Localhost
+
+  bool operator==(const SecurityContext&) const = default;
+};
+
+/// CRI's LinuxContainerResources; 0 and "" leave a value to the runtime.
+struct Resources {
+  std::int64_t cpu_shares = 0;
+  std::int64_t cpu_quota_us = 0;
+  std::int64_t cpu_period_us = 0;
+  std::int64_t memory_limit_bytes = 0;
+  std::int64_t oom_score_adj = 0;
+
+  bool operator==(const Resources&) const = default;
+};
+
 struct SandboxConfig {
   std::string name; ///< the pod's
   std::string ns;
   std::string uid;
   std::uint32_t attempt = 0;
   bool host_network = false;
+  bool host_pid = false;
+  bool host_ipc = false;
+  bool share_process_namespace = false;
+  std::string hostname;
+  std::string log_directory; ///< of the pod; "": its containers' output is not kept
   api::Labels labels;
   api::Labels annotations;
+  SecurityContext security; ///< of the pod: what its containers do not say otherwise
 };
 
 struct Device {
@@ -36,9 +69,13 @@ struct Device {
 };
 
 struct Mount {
+  enum class Propagation { Private, HostToContainer, Bidirectional };
   std::string container_path;
   std::string host_path;
   bool read_only = false;
+  Propagation propagation = Propagation::Private;
+
+  bool operator==(const Mount&) const = default;
 };
 
 struct ContainerConfig {
@@ -53,8 +90,15 @@ struct ContainerConfig {
   api::Labels labels;
   api::Labels annotations;
   std::vector<std::string> cdi_devices; ///< qualified names
-  std::string cpuset_cpus;              ///< CPUs it may run on, as Linux lists them; "": any
-  std::string cpuset_mems;              ///< NUMA nodes its memory may be on; "": any
+  std::string working_dir;
+  std::string log_path; ///< below the sandbox's log directory, "app/0.log"
+  bool tty = false;
+  bool stdin_open = false;
+  bool stdin_once = false;
+  Resources resources;
+  SecurityContext security;
+  std::string cpuset_cpus; ///< CPUs it may run on, as Linux lists them; "": any
+  std::string cpuset_mems; ///< NUMA nodes its memory may be on; "": any
 };
 
 enum class SandboxState { Ready, NotReady };
@@ -75,6 +119,7 @@ struct SandboxStatus {
 
 struct ContainerStatus {
   std::string id;
+  std::string runtime = "berth"; ///< whose id that is: "containerd://ID" in a pod's status
   std::string sandbox_id;
   std::string pod_uid;
   std::string name;
@@ -88,6 +133,7 @@ struct ContainerStatus {
   std::string message;
   std::string image;
   std::string image_id;
+  std::string log_path; ///< on the machine; "" if nothing is kept there
   api::Labels labels;
   api::Labels annotations;
 };
@@ -107,6 +153,48 @@ struct ContainerEvent {
 class EventStream {
  public:
   virtual ~EventStream() = default;
+};
+
+/// Empty: nobody in particular.
+struct RegistryLogin {
+  std::string username;
+  std::string password;
+  std::string server;
+};
+
+/// Whom an image says its processes run as; neither: root.
+struct ImageUser {
+  std::optional<std::int64_t> uid;
+  std::string name; ///< where it says a name, which only its own files could resolve
+};
+
+/// What a machine has of images. Callbacks are later tasks of the Loop.
+class Images {
+ public:
+  virtual ~Images() = default;
+
+  /// The id of an image that is there; nullopt if it is not. Error Invalid: no name of an image.
+  virtual void find(const std::string& image, Done<std::optional<std::string>> done) = 0;
+  /// Gives the id of what was fetched.
+  virtual void pull(const std::string& image, const RegistryLogin& login,
+                    Done<std::string> done) = 0;
+  /// Of an image that is there. Who does not know says root, the answer that keeps a container that
+  /// must not be root from being so.
+  virtual void user_of(const std::string& image, Done<ImageUser> done);
+};
+
+struct ExecResult {
+  int exit_code = 0;
+  std::string out;
+  std::string err;
+};
+
+/// What of a process's streams somebody wants to have.
+struct StreamWish {
+  bool in = false;
+  bool out = true;
+  bool err = true;
+  bool tty = false;
 };
 
 /// Callbacks are later tasks of the Loop. Ids are the runtime's. A caller that goes away loses its
@@ -138,6 +226,23 @@ class Runtime {
   virtual void container_status(const std::string& id, Done<ContainerStatus> done) = 0;
   virtual std::unique_ptr<EventStream>
   events(std::function<void(const ContainerEvent&)> on_event) = 0;
+
+  /// nullptr: every image is always there.
+  virtual Images* images() { return nullptr; }
+
+  // What only containers of a real machine do; the simulated ones answer with Error BadRequest, at
+  // once.
+
+  /// Runs a command in a running container to its end. Errors: NotFound, Timeout.
+  virtual void exec_sync(const std::string& id, const std::vector<std::string>& command,
+                         Duration timeout, Done<ExecResult> done);
+  /// The URL of a streaming server where the command waits to be run, the container's own process
+  /// to be attached to, or ports of the sandbox to be connected (remotecommand protocol).
+  virtual void exec_url(const std::string& id, const std::vector<std::string>& command,
+                        const StreamWish& wish, Done<std::string> done);
+  virtual void attach_url(const std::string& id, const StreamWish& wish, Done<std::string> done);
+  virtual void port_forward_url(const std::string& sandbox_id,
+                                const std::vector<std::int32_t>& ports, Done<std::string> done);
 };
 
 /// Labels every sandbox and container of a pod carries.

@@ -78,6 +78,10 @@ class NvmlMock {
   void event(int gpu, std::uint64_t type, std::uint64_t data) const {
     function<void (*)(int, std::uint64_t, std::uint64_t)>("berth_nvml_mock_event")(gpu, type, data);
   }
+  void mig_xid(int gpu, unsigned gpu_instance, unsigned compute_instance, std::uint64_t xid) const {
+    function<void (*)(int, unsigned, unsigned, std::uint64_t)>("berth_nvml_mock_mig_xid")(
+        gpu, gpu_instance, compute_instance, xid);
+  }
 
  private:
   template <class Function> Function function(const char* name) const {

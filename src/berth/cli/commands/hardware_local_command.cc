@@ -22,7 +22,7 @@ std::string health_of(const inventory::GpuProbe& probe) {
   const std::string why = probe.last_xid == 0 ? "" : fmt::format(" (Xid {})", probe.last_xid);
   switch (probe.action) {
   case inventory::RecoveryAction::None:
-    return "healthy";
+    return probe.fabric_ready() ? "healthy" : inventory::illness(probe);
   case inventory::RecoveryAction::GpuReset:
     return "needs a reset" + why;
   case inventory::RecoveryAction::NodeReboot:

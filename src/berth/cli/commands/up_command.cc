@@ -104,6 +104,13 @@ Result<UpOptions> up_options(const Values& values, bool api_alone) {
     }
     options.cluster.default_run_for = *duration;
   }
+  if (values.get("--runtime", "simulated") == "containerd") {
+    if (options.etcd) {
+      return fail(Code::BadRequest, "--runtime containerd: not with --store etcd, whose leader "
+                                    "changes; run berth agent on each machine");
+    }
+    BERTH_TRY(options.machine, machine_choice(values));
+  }
   return options;
 }
 
@@ -273,10 +280,21 @@ std::vector<Flag> up_flags() {
        .help = "how long containers run that carry no annotation berth.dev/run-for, or forever",
        .group = "CLUSTER",
        .fallback = "forever"},
+      {.name = "--runtime",
+       .value = "RUNTIME",
+       .help = "containerd: this machine is a node too and runs real containers, as root; the "
+               "flags of NODE and RUNTIME are for it (berth agent adds more machines)",
+       .group = "CLUSTER",
+       .fallback = "simulated",
+       .choices = {"simulated", "containerd"},
+       .offers = Offers::Choices},
       {.name = "--foreground",
        .help = "stay in this terminal until interrupted",
        .group = "PROCESS"}};
   for (Flag& flag : server_flags()) {
+    flags.push_back(std::move(flag));
+  }
+  for (Flag& flag : machine_flags()) {
     flags.push_back(std::move(flag));
   }
   return flags;
@@ -300,7 +318,9 @@ Command up_command_table() {
            "and another takes over. Give all of them the same --nodes."},
       .flags = up_flags(),
       .examples = {{"six GPU nodes", "up --nodes dgx-h100:4 --nodes l40s-pcie-8:2"},
-                   {"the same cluster again", "up"}},
+                   {"the same cluster again", "up"},
+                   {"one node with real containers and simulated GPUs",
+                    "up --runtime containerd --platform dgx-h100"}},
       .exit_codes = {{kDone, "the API is ready"},
                      {kFailed, "it could not start"},
                      {kUsage, "the command line is wrong"}},

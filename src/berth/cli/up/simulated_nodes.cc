@@ -78,13 +78,6 @@ int gpus_of(const Owners& owners, const runtime::ContainerStatus& container) {
   }));
 }
 
-std::string sickness_of(const inventory::GpuProbe& probe) {
-  if (probe.usable()) {
-    return "";
-  }
-  return probe.last_xid != 0 ? inventory::describe_xid(probe.last_xid) : "lost";
-}
-
 } // namespace
 
 bool SimulatedNodes::reachable(std::string_view node) const {
@@ -159,7 +152,7 @@ std::optional<server::NodeUsage> SimulatedNodes::usage(std::string_view node) co
                          .uuid = gpu.uuid,
                          .product = gpu.product,
                          .memory_bytes = gpu.memory_mib << 20U,
-                         .sickness = sickness_of(machine->inventory().probe(gpu.index)),
+                         .sickness = inventory::illness(machine->inventory().probe(gpu.index)),
                          .pod_uid = {},
                          .container = {}};
     if (const auto owner = owners.find(gpu.uuid); owner != owners.end()) {

@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "berth/base/log.h"
+#include "berth/cli/agent/machine_gpus.h"
 #include "berth/cli/process_identity.h"
 #include "berth/cli/up/identity.h"
 #include "berth/cli/up/lead.h"
@@ -49,6 +51,7 @@ class UpProcess {
     make_registry(identity);
     BERTH_CHECK(follow_faults());
     BERTH_CHECK(listen(identity));
+    BERTH_CHECK(join_machine());
     const std::string host = options_.address.find(':') == std::string::npos
                                  ? options_.address
                                  : "[" + options_.address + "]";
@@ -137,6 +140,17 @@ class UpProcess {
                       cluster_->fleet());
     }
     return {};
+  }
+
+  Result<void> join_machine() {
+    if (!options_.machine) {
+      return {};
+    }
+    const auto say = [](const std::string& line) { log(LogLevel::Info, "agent", line); };
+    node::RealMachineOptions with = options_.machine->machine;
+    BERTH_TRY(with.gpus, machine_gpus(loop_, options_.machine->platform.get(), with.name, say));
+    machine_.emplace(loop_, cluster_->client(), std::move(with));
+    return machine_->start(say);
   }
 
   Result<void> listen(const Identity& identity) {
@@ -232,6 +246,7 @@ class UpProcess {
   std::unique_ptr<Lead> lead_;
   std::uint64_t clusters_made_ = 0;
   std::optional<SimulatedNodes> nodes_;
+  std::optional<node::RealMachine> machine_;
   std::optional<cluster::FaultInjector> faults_;
   store::Registry* registry_ = nullptr;
   std::unique_ptr<server::ApiServer> api_;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "berth/cli/agent/agent_flags.h"
 #include "berth/cli/up/home.h"
 #include "berth/cluster/cluster.h"
 #include "berth/etcd/etcd_store.h"
@@ -27,6 +28,8 @@ struct UpOptions {
   std::string audit_log;       ///< file; "" for none
   cluster::ClusterSpec spec;
   cluster::ClusterOptions cluster;
+  /// This machine as a node, beside the simulated ones.
+  std::optional<MachineChoice> machine;
 };
 
 /// What is said once the API answers.

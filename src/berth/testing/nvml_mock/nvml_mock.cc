@@ -28,6 +28,8 @@ struct Event {
   int gpu = 0;
   std::uint64_t type = 0;
   std::uint64_t data = 0;
+  unsigned gpu_instance = nvml::kNoInstance;
+  unsigned compute_instance = nvml::kNoInstance;
 };
 
 struct Mock {
@@ -175,6 +177,20 @@ void berth_nvml_mock_event(int gpu, std::uint64_t type, std::uint64_t data) {
   {
     const std::lock_guard lock(mock().mutex);
     mock().events.push_back({.gpu = gpu, .type = type, .data = data});
+  }
+  mock().woke.notify_all();
+}
+
+/// An Xid of one MIG device.
+void berth_nvml_mock_mig_xid(int gpu, unsigned gpu_instance, unsigned compute_instance,
+                             std::uint64_t xid) {
+  {
+    const std::lock_guard lock(mock().mutex);
+    mock().events.push_back({.gpu = gpu,
+                             .type = nvml::kEventXid,
+                             .data = xid,
+                             .gpu_instance = gpu_instance,
+                             .compute_instance = compute_instance});
   }
   mock().woke.notify_all();
 }
@@ -351,8 +367,8 @@ nvml::Return nvmlEventSetWait_v2(nvml::EventSet /*set*/, nvml::EventData* data, 
                            : handle_of<nvml::Device>(static_cast<std::uintptr_t>(event.gpu) + 1),
              .type = event.type,
              .data = event.data,
-             .gpu_instance = nvml::kNoInstance,
-             .compute_instance = nvml::kNoInstance};
+             .gpu_instance = event.gpu_instance,
+             .compute_instance = event.compute_instance};
     return nvml::kSuccess;
   }
   if (stated("wait_lost")) {
@@ -451,7 +467,8 @@ nvml::Return nvmlDeviceGetGpuFabricInfoV(nvml::Device device, nvml::FabricInfo* 
   }
   info->clique = static_cast<unsigned>(
       std::strtoul(cluster.substr(cluster.find('.') + 1).c_str(), nullptr, 10));
-  info->state = nvml::kFabricCompleted;
+  info->state = static_cast<unsigned char>(
+      number(prefix_of(device) + "fabric_state", nvml::kFabricCompleted));
   info->status = nvml::kSuccess;
   return nvml::kSuccess;
 }

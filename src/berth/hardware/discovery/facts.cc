@@ -1,43 +1,32 @@
-#include "berth/inventory/facts.h"
+#include "berth/hardware/discovery/facts.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include <fmt/format.h>
 
-namespace berth::inventory {
+namespace berth::hardware {
 
 namespace {
 
-int number_of(const api::Labels& labels, std::string_view key) {
-  const auto found = labels.find(std::string(key));
-  int value = 0;
-  if (found != labels.end()) {
-    std::from_chars(found->second.data(), found->second.data() + found->second.size(), value);
-  }
-  return value;
-}
-
-std::string text_of(const api::Labels& labels, std::string_view key) {
-  const auto found = labels.find(std::string(key));
-  return found == labels.end() ? "" : found->second;
-}
+// What simulated machines run.
+constexpr std::string_view kDriver = "580.95.05";
+constexpr int kCudaMajor = 13;
+constexpr int kCudaMinor = 0;
 
 } // namespace
 
-NodeFacts simulated_facts(const hardware::Platform& platform, std::string_view node_name) {
-  const api::Labels labels = hardware::node_labels(platform);
-  const hardware::GpuModel& model = platform.gpu_model;
-  NodeFacts facts{.driver = text_of(labels, "nvidia.com/cuda.driver-version.full"),
-                  .cuda_major = number_of(labels, "nvidia.com/cuda.runtime-version.major"),
-                  .cuda_minor = number_of(labels, "nvidia.com/cuda.runtime-version.minor"),
+NodeFacts simulated_facts(const Platform& platform, std::string_view node_name) {
+  const GpuModel& model = platform.gpu_model;
+  NodeFacts facts{.driver = std::string(kDriver),
+                  .cuda_major = kCudaMajor,
+                  .cuda_minor = kCudaMinor,
                   .machine = platform.machine,
                   .gpus = {}};
-  for (const hardware::Gpu& gpu : platform.gpus) {
+  for (const Gpu& gpu : platform.gpus) {
     std::string name = model.product;
     std::ranges::replace(name, '-', ' ');
     facts.gpus.push_back({.info = {.index = gpu.index,
-                                   .uuid = hardware::gpu_uuid(node_name, gpu.index),
+                                   .uuid = gpu_uuid(node_name, gpu.index),
                                    .pci_bus_id = gpu.pci_bus_id,
                                    .numa = gpu.numa,
                                    .minor = gpu.index,
@@ -50,7 +39,7 @@ NodeFacts simulated_facts(const hardware::Platform& platform, std::string_view n
                           .pci_class = 0x030200,
                           .mig_capable = model.mig_capable,
                           .mig = {},
-                          .fabric = hardware::gpu_clique(platform, node_name),
+                          .fabric = gpu_clique(platform, node_name),
                           .nvlinks = model.nvlink_links});
   }
   return facts;
@@ -99,4 +88,4 @@ std::string mig_profile_name(const MigDevice& device, std::int64_t gpu_memory_by
   return fmt::format("{}{}g.{}gb{}", part, device.gpu_slices, gigabytes, media ? "+me" : "");
 }
 
-} // namespace berth::inventory
+} // namespace berth::hardware

@@ -1,4 +1,4 @@
-#include "berth/deviceplugin/gpu_plugin.h"
+#include "berth/deviceplugin/plugin_set.h"
 
 #include <memory>
 #include <optional>
@@ -11,78 +11,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "berth/base/log.h"
-#include "berth/base/virtual_loop.h"
+#include "berth/deviceplugin/plugin_fixture.h"
 #include "berth/hardware/choose.h"
-#include "berth/inventory/simulated_inventory.h"
 
 namespace berth::deviceplugin {
 namespace {
 
+using test::Plugin;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 using ::testing::SizeIs;
-
-// A kubelet that takes what registers, or says why not.
-class Kubelet final : public Registration {
- public:
-  void register_plugin(RegisterRequest request, Done<void> done) override {
-    requests.push_back(std::move(request));
-    done(answer);
-  }
-  std::vector<RegisterRequest> requests;
-  Result<void> answer;
-};
-
-class Plugin : public ::testing::Test {
- protected:
-  Plugin() { set_log_level(LogLevel::Off); }
-  ~Plugin() override { set_log_level(LogLevel::Warn); }
-
-  void start() {
-    plugin_ = std::make_unique<GpuPlugin>(loop_, inventory_, cdi_, socket_, options_);
-    run();
-  }
-  void run(Duration span = Duration::millis(1)) { loop_.run_until(loop_.now() + span); }
-
-  template <class T, class F> Result<T> asked(F call) {
-    std::optional<Result<T>> answer;
-    call([&](Result<T> said) { answer = std::move(said); });
-    EXPECT_FALSE(answer) << "a later task";
-    run(Duration::minutes(1));
-    EXPECT_TRUE(answer) << "no answer";
-    return answer.value_or(fail(Code::Internal, "no answer"));
-  }
-  Result<std::vector<ContainerAllocateResponse>>
-  allocate(const std::shared_ptr<DevicePlugin>& plugin,
-           const std::vector<std::vector<std::string>>& containers) {
-    return asked<std::vector<ContainerAllocateResponse>>(
-        [&](auto done) { plugin->allocate(containers, done); });
-  }
-  std::string uuid(int gpu) const { return inventory_.gpus()[static_cast<std::size_t>(gpu)].uuid; }
-  std::set<int> sick(const std::vector<Device>& devices) const {
-    std::set<int> indices;
-    for (std::size_t i = 0; i < devices.size(); ++i) {
-      EXPECT_EQ(devices[i].id, uuid(static_cast<int>(i)));
-      if (devices[i].health == kUnhealthy) {
-        indices.insert(static_cast<int>(i));
-      } else {
-        EXPECT_EQ(devices[i].health, kHealthy);
-      }
-    }
-    return indices;
-  }
-
-  VirtualLoop loop_{TimePoint::from_unix_seconds(1)};
-  inventory::SimulatedInventory inventory_{loop_, *hardware::Catalogue::builtin().find("dgx-h100"),
-                                           "n1"};
-  cdi::Registry cdi_;
-  KubeletSocket socket_{loop_};
-  Kubelet kubelet_;
-  GpuPluginOptions options_;
-  std::unique_ptr<GpuPlugin> plugin_;
-};
 
 TEST_F(Plugin, RegistersAsTheStockPluginDoes) {
   const auto listening = socket_.listen(kubelet_);
@@ -98,7 +37,7 @@ TEST_F(Plugin, RegistersAsTheStockPluginDoes) {
 }
 
 TEST_F(Plugin, TheCdiSpecIsThereBeforeAnyDeviceIsAdvertised) {
-  plugin_ = std::make_unique<GpuPlugin>(loop_, inventory_, cdi_, socket_, options_);
+  set_ = std::make_unique<PluginSet>(place(), options_);
   EXPECT_THAT(cdi_.names(), SizeIs(8));
   EXPECT_TRUE(cdi_.find("k8s.device-plugin.nvidia.com/gpu=" + uuid(7)).device);
 }
@@ -143,7 +82,7 @@ TEST_F(Plugin, ARefusalIsTriedAgainMoreAndMoreSlowly) {
 TEST_F(Plugin, ListsEveryGpuWithItsNumaNode) {
   start();
   std::vector<std::vector<Device>> lists;
-  const auto stream = plugin_->connect()->list_and_watch(
+  const auto stream = plugin().connect()->list_and_watch(
       [&](std::vector<Device> devices) { lists.push_back(std::move(devices)); },
       [](const Error&) {});
   run();
@@ -157,20 +96,22 @@ TEST_F(Plugin, ListsEveryGpuWithItsNumaNode) {
 
 TEST_F(Plugin, AGpuWithoutTopologyIsNotOnNodeZero) {
   inventory::SimulatedInventory unknown(loop_, 2, "n2");
-  plugin_ = std::make_unique<GpuPlugin>(loop_, unknown, cdi_, socket_, options_);
+  PluginPlace elsewhere = place();
+  elsewhere.inventory = &unknown;
+  set_ = std::make_unique<PluginSet>(elsewhere, options_);
   std::vector<Device> list;
-  const auto stream = plugin_->connect()->list_and_watch(
+  const auto stream = plugin().connect()->list_and_watch(
       [&](std::vector<Device> devices) { list = std::move(devices); }, [](const Error&) {});
   run();
   ASSERT_THAT(list, SizeIs(2));
   EXPECT_THAT(list[0].numa_nodes, IsEmpty());
-  plugin_.reset();
+  set_.reset();
 }
 
 TEST_F(Plugin, EveryChangeOfHealthIsAListAndNothingElseIs) {
   start();
   std::vector<std::set<int>> lists;
-  const auto stream = plugin_->connect()->list_and_watch(
+  const auto stream = plugin().connect()->list_and_watch(
       [&](const std::vector<Device>& devices) { lists.push_back(sick(devices)); },
       [](const Error&) {});
   run();
@@ -194,7 +135,7 @@ TEST_F(Plugin, ARestartedPluginProbes) {
   ASSERT_TRUE(inventory_.xid(3, 48));
   start();
   std::vector<Device> list;
-  auto stream = plugin_->connect()->list_and_watch(
+  auto stream = plugin().connect()->list_and_watch(
       [&](std::vector<Device> devices) { list = std::move(devices); }, [](const Error&) {});
   run();
   EXPECT_EQ(sick(list), std::set<int>{3});
@@ -202,7 +143,7 @@ TEST_F(Plugin, ARestartedPluginProbes) {
 
 TEST_F(Plugin, AllocateGivesEnvironmentDeviceNodesAndCdiNames) {
   start();
-  const auto answer = allocate(plugin_->connect(), {{uuid(6), uuid(1)}, {uuid(0)}});
+  const auto answer = allocate(plugin().connect(), {{uuid(6), uuid(1)}, {uuid(0)}});
   ASSERT_TRUE(answer);
   ASSERT_THAT(*answer, SizeIs(2));
   const ContainerAllocateResponse& first = answer->front();
@@ -229,7 +170,7 @@ TEST_F(Plugin, EveryCdiNameItGivesResolves) {
   for (int gpu = 0; gpu < 8; ++gpu) {
     all.push_back(uuid(gpu));
   }
-  const auto answer = allocate(plugin_->connect(), {all});
+  const auto answer = allocate(plugin().connect(), {all});
   ASSERT_TRUE(answer);
   for (const std::string& name : answer->front().cdi_devices) {
     EXPECT_TRUE(cdi_.find(name).device) << name;
@@ -238,13 +179,15 @@ TEST_F(Plugin, EveryCdiNameItGivesResolves) {
 
 TEST_F(Plugin, AllocateTakesAnIdOnceAndRefusesAStranger) {
   start();
-  const auto twice = allocate(plugin_->connect(), {{uuid(1), uuid(1)}});
+  const auto twice = allocate(plugin().connect(), {{uuid(1), uuid(1)}});
   ASSERT_TRUE(twice);
   EXPECT_EQ(twice->front().envs.at("NVIDIA_VISIBLE_DEVICES"), uuid(1));
   EXPECT_THAT(twice->front().cdi_devices, SizeIs(1));
-  const auto stranger = allocate(plugin_->connect(), {{uuid(1)}, {"GPU-x"}});
+  const auto stranger = allocate(plugin().connect(), {{uuid(1)}, {"GPU-x"}});
   ASSERT_FALSE(stranger);
-  EXPECT_EQ(stranger.error().message, "invalid request: unknown device: GPU-x");
+  EXPECT_EQ(stranger.error().message,
+            "invalid allocation request for \"nvidia.com/gpu\": invalid request: unknown device: "
+            "GPU-x");
 }
 
 TEST_F(Plugin, PrefersByTopology) {
@@ -254,7 +197,7 @@ TEST_F(Plugin, PrefersByTopology) {
     available.push_back(uuid(gpu));
   }
   const auto chosen = asked<std::vector<std::string>>([&](auto done) {
-    plugin_->connect()->get_preferred_allocation({.available = available, .allocation_size = 4},
+    plugin().connect()->get_preferred_allocation({.available = available, .allocation_size = 4},
                                                  done);
   });
   const auto mask =
@@ -271,19 +214,19 @@ TEST_F(Plugin, PrefersByTopology) {
 TEST_F(Plugin, PreStartIsNoQuestion) {
   start();
   EXPECT_TRUE(
-      asked<void>([&](auto done) { plugin_->connect()->pre_start_container({uuid(0)}, done); }));
+      asked<void>([&](auto done) { plugin().connect()->pre_start_container({uuid(0)}, done); }));
 }
 
 TEST_F(Plugin, ADroppedStreamHearsNothing) {
   start();
   int lists = 0;
-  auto stream = plugin_->connect()->list_and_watch([&](const std::vector<Device>&) { ++lists; },
+  auto stream = plugin().connect()->list_and_watch([&](const std::vector<Device>&) { ++lists; },
                                                    [&](const Error&) { ++lists; });
   stream.reset();
   run();
   ASSERT_TRUE(inventory_.lose(0));
   run();
-  plugin_.reset();
+  set_.reset();
   run();
   EXPECT_EQ(lists, 0);
 }
@@ -291,7 +234,7 @@ TEST_F(Plugin, ADroppedStreamHearsNothing) {
 TEST_F(Plugin, ACrashEndsStreamsAndFailsCalls) {
   options_.rpc_takes = Duration::seconds(2);
   start();
-  const auto connection = plugin_->connect();
+  const auto connection = plugin().connect();
   std::vector<std::string> ends;
   const auto stream =
       connection->list_and_watch([](const std::vector<Device>&) {},
@@ -304,7 +247,7 @@ TEST_F(Plugin, ACrashEndsStreamsAndFailsCalls) {
   });
   run(Duration::seconds(1));
   EXPECT_FALSE(in_flight);
-  plugin_.reset();
+  set_.reset();
   run(Duration::seconds(5));
   EXPECT_THAT(ends, ElementsAre("connection to the device plugin lost"));
   ASSERT_TRUE(in_flight);
@@ -325,7 +268,7 @@ TEST_F(Plugin, AnAnswerTakesItsTime) {
   start();
   const TimePoint asked_at = loop_.now();
   std::optional<TimePoint> answered;
-  plugin_->connect()->get_options([&](const auto&) { answered = loop_.now(); });
+  plugin().connect()->get_options([&](const auto&) { answered = loop_.now(); });
   run(Duration::seconds(5));
   ASSERT_TRUE(answered);
   EXPECT_EQ(*answered - asked_at, Duration::seconds(2));

@@ -1,4 +1,4 @@
-#include "berth/inventory/discovery_labels.h"
+#include "berth/hardware/discovery/labels.h"
 
 #include <algorithm>
 #include <map>
@@ -7,11 +7,9 @@
 
 #include "berth/hardware/label_value.h"
 
-namespace berth::inventory {
+namespace berth::hardware {
 
 namespace {
-
-using hardware::label_value;
 
 constexpr std::string_view kPrefix = "nvidia.com/";
 
@@ -239,4 +237,4 @@ std::string features_file(const api::Labels& labels) {
   return out;
 }
 
-} // namespace berth::inventory
+} // namespace berth::hardware

@@ -1,4 +1,4 @@
-#include "berth/inventory/discovery_labels.h"
+#include "berth/hardware/discovery/labels.h"
 
 #include <regex>
 #include <sstream>
@@ -8,14 +8,14 @@
 
 #include "berth/testing/shared_file.h"
 
-namespace berth::inventory {
+namespace berth::hardware {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-const hardware::Platform& builtin(std::string_view name) {
-  return *hardware::Catalogue::builtin().find(name);
+const Platform& builtin(std::string_view name) {
+  return *Catalogue::builtin().find(name);
 }
 
 api::Labels labels_of(const NodeFacts& facts, const LabelOptions& options = {}) {
@@ -46,15 +46,15 @@ NodeFacts with_mig(std::size_t first, const std::vector<MigDevice>& devices) {
 }
 
 TEST(DiscoveryLabels, AgreeWithThoseOfSimulatedNodes) {
-  for (const std::string& name : hardware::Catalogue::builtin().names()) {
+  for (const std::string& name : Catalogue::builtin().names()) {
     api::Labels expected;
-    for (const auto& [key, value] : hardware::node_labels(builtin(name))) {
+    for (const auto& [key, value] : node_labels(builtin(name))) {
       if (key.starts_with("nvidia.com/") && key != "nvidia.com/gpu.present") { // the operator's
         expected[key] = value;
       }
     }
     const NodeFacts facts = simulated_facts(builtin(name), "n-1");
-    if (const auto clique = hardware::gpu_clique(builtin(name), "n-1"); !clique.empty()) {
+    if (const auto clique = gpu_clique(builtin(name), "n-1"); !clique.empty()) {
       expected["nvidia.com/gpu.clique"] = clique;
     }
     EXPECT_EQ(labels_of(facts), expected) << name;
@@ -192,4 +192,4 @@ INSTANTIATE_TEST_SUITE_P(
                       std::pair{"expected-mig-mixed.txt", MigStrategy::Mixed}));
 
 } // namespace
-} // namespace berth::inventory
+} // namespace berth::hardware

@@ -1,0 +1,174 @@
+#!/usr/bin/env bash
+# Real containers: a cluster of `berth up`, a `berth agent` on this machine with four simulated GPUs whose device files are
+# real character devices (major 195), containerd and runc. What a container sees is asked from inside; then agent, plugin and
+# containerd are killed in turn. Needs root; prints one line a check, exit 0 when all hold, SKIPPED with the reason where
+# containers cannot be run.
+. "$(dirname "${BASH_SOURCE[0]}")/lib/cluster.sh"
+. scripts/e2e/lib/containerd.sh
+want_tools 35
+want_containers
+
+agent_pid='' plugin_pid=''
+end_all() {
+  for pid in $agent_pid $plugin_pid; do kill "$pid" 2>/dev/null; done
+  end_containers
+  cleanup
+}
+trap end_all EXIT
+
+dev=$work/devices/dev
+mkdir -p "$dev"
+for i in 0 1 2 3; do mknod "$dev/nvidia$i" c 195 "$i"; done
+mknod "$dev/nvidiactl" c 195 255
+
+start_agent() {
+  "$berth" agent --hostname-override worker-1 --container-runtime-endpoint "unix://$socket" --platform hgx-a100-4 \
+    --root-dir "$work/kubelet" --pod-logs-dir "$work/pod-logs" --cdi-dir "$work/cdi" --nvidia-dev-root "$work/devices" \
+    --listen 127.0.0.1:0 "$@" >>"$work/agent.log" 2>&1 &
+  agent_pid=$!
+}
+kill_hard() {
+  kill -9 "$1" 2>/dev/null
+  wait "$1" 2>/dev/null
+}
+# Which GPUs a container can see, and which its device cgroup lets it open: a device without a driver says "No such device
+# or address" to whom may open it, and "Operation not permitted" to whom may not.
+seen() { "$k" exec "$1" -c "$2" -- sh -c 'cd /dev; echo $(ls -d nvidia[0-9]* 2>/dev/null)'; }
+open_to() {
+  "$k" exec "$1" -c "$2" -- sh -c '
+    for i in 0 1 2 3; do
+      [ -e /tmp/probe$i ] || mknod /tmp/probe$i c 195 $i
+      head -c 1 /tmp/probe$i 2>&1 | grep -q "No such device" && printf "nvidia%s " $i
+    done' | sed 's/ $//'
+}
+same() { # same WHAT A B
+  if [ "$2" = "$3" ]; then echo "ok    $1 ($2)"; else
+    echo "FAIL  $1: \"$2\" is not \"$3\""
+    failed=1
+  fi
+}
+running() { "$k" get pod "$1" -o 'jsonpath={range .status.containerStatuses[*]}{.containerID}{" "}{end}'; }
+
+start_containerd
+make_image pause '["/bin/sleep", "2147483647"]'
+make_image busybox '["/bin/sh"]'
+cat >"$work/two.yaml" <<'YAML'
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings}
+data: {greeting: hello, file.txt: "from a file\n"}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: two, labels: {app: two}}
+spec:
+  terminationGracePeriodSeconds: 1
+  volumes: [{name: settings, configMap: {name: settings}}, {name: scratch, emptyDir: {}}]
+  containers:
+  - name: a
+    image: local/busybox:1
+    imagePullPolicy: IfNotPresent
+    command: [sh, -c, 'echo "$GREETING $NVIDIA_VISIBLE_DEVICES"; cat /settings/file.txt; echo shared >/scratch/note; sleep 100000']
+    env: [{name: GREETING, valueFrom: {configMapKeyRef: {name: settings, key: greeting}}}]
+    volumeMounts: [{name: settings, mountPath: /settings}, {name: scratch, mountPath: /scratch}]
+    resources: {limits: {nvidia.com/gpu: '2', memory: 64Mi}}
+  - name: b
+    image: local/busybox:1
+    command: [sh, -c, 'sleep 100000']
+    volumeMounts: [{name: scratch, mountPath: /scratch}]
+    resources: {limits: {nvidia.com/gpu: '1'}}
+YAML
+gpu_pod() { # gpu_pod NAME GPUS
+  cat <<YAML
+apiVersion: v1
+kind: Pod
+metadata: {name: $1}
+spec:
+  terminationGracePeriodSeconds: 1
+  containers: [{name: c, image: local/busybox:1, command: [sleep, '100000'], resources: {limits: {nvidia.com/gpu: '$2'}}}]
+YAML
+}
+
+check 'up' 'API https' "$berth" up --port 0
+start_agent
+for _ in $(seq 100); do "$k" get node worker-1 >/dev/null 2>&1 && break; sleep 0.1; done
+check 'the machine becomes a node' 'condition met' "$k" wait --for=condition=Ready node/worker-1 --timeout=30s
+check 'with its runtime' 'worker-1 +Ready.*containerd://' "$k" get nodes -o wide
+check 'and its GPUs' 'condition met' "$k" wait --for='jsonpath={.status.allocatable.nvidia\.com/gpu}=4' node/worker-1 --timeout=30s
+
+check 'apply' 'pod/two created' "$k" apply -f "$work/two.yaml"
+check 'two containers run' 'condition met' "$k" wait --for=condition=Ready pod/two --timeout=60s
+check 'logs' 'hello GPU-.*,GPU-' "$k" logs two -c a
+check 'a mounted ConfigMap' 'from a file' "$k" logs two -c a
+check 'a volume between containers' 'shared' "$k" exec two -c b -- cat /scratch/note
+check 'exec with input' 'typed' sh -c "echo typed | '$k' exec -i two -c a -- cat"
+refused 'an exit code comes back' 'exit code 3' "$k" exec two -c a -- sh -c 'exit 3'
+a=$(seen two a) b=$(seen two b)
+same 'two GPUs for the first' "$(wc -w <<<"$a")" 2
+same 'one for the second' "$(wc -w <<<"$b")" 1
+same 'none in both' "$(tr ' ' '\n' <<<"$a $b" | sort | uniq -d)" ''
+same 'the device cgroup opens what is seen to the first' "$(open_to two a)" "$a"
+same 'and to the second' "$(open_to two b)" "$b"
+check 'the control device' 'nvidiactl' "$k" exec two -c a -- ls /dev
+check 'a memory limit is a cgroup limit' '67108864' "$k" exec two -c a -- sh -c \
+  'cat /sys/fs/cgroup/memory/memory.limit_in_bytes /sys/fs/cgroup/memory.max 2>/dev/null'
+
+before=$(running two)
+kill_hard "$agent_pid"
+start_agent
+check 'a killed agent comes back' 'condition met' "$k" wait --for=condition=Ready node/worker-1 --timeout=30s
+gpu_pod more 2 | "$k" apply -f - >/dev/null
+check 'a pod that does not fit waits' 'Insufficient nvidia.com/gpu' sh -c \
+  "for i in \$(seq 50); do '$k' describe pod more | grep Insufficient && break; sleep 0.2; done"
+"$k" delete pod more >/dev/null
+gpu_pod third 1 | "$k" apply -f - >/dev/null
+check 'one that fits gets what is left' 'condition met' "$k" wait --for=condition=Ready pod/third --timeout=60s
+same 'no GPU twice after the kill' "$(tr ' ' '\n' <<<"$a $b $(seen third c)" | sort -u | wc -l)" 4
+same 'no container was lost with the agent' "$(running two)" "$before"
+
+kill_hard "$containerd_pid"
+check 'without containerd the node goes on' 'two +2/2 +Running' "$k" get pod two
+start_containerd
+check 'containers outlive containerd' "$b" sh -c \
+  "for i in \$(seq 50); do '$k' exec two -c b -- ls /dev && break; sleep 0.2; done"
+same 'the same ones' "$(running two)" "$before"
+
+check 'a pod is deleted' 'deleted' "$k" delete pod two third --timeout=60s
+gpu_pod all 4 | "$k" apply -f - >/dev/null
+check 'its GPUs are free again' 'condition met' "$k" wait --for=condition=Ready pod/all --timeout=60s
+same 'all four' "$(seen all c)" 'nvidia0 nvidia1 nvidia2 nvidia3'
+check 'and gone' 'deleted' "$k" delete pod all --timeout=60s
+
+# The device plugin as a process of its own.
+kill "$agent_pid" 2>/dev/null
+wait "$agent_pid" 2>/dev/null
+start_plugin() {
+  "$berth" device-plugin --platform hgx-a100-4 --kubelet-dir "$work/kubelet" --node worker-1 --cdi-dir "$work/cdi" \
+    --nvidia-dev-root "$work/devices" >>"$work/plugin.log" 2>&1 &
+  plugin_pid=$!
+}
+start_agent --device-plugin external
+start_plugin
+check 'a plugin of its own registers' 'condition met' "$k" wait --for='jsonpath={.status.allocatable.nvidia\.com/gpu}=4' \
+  node/worker-1 --timeout=30s
+gpu_pod own 3 | "$k" apply -f - >/dev/null
+check 'a pod gets GPUs from it' 'condition met' "$k" wait --for=condition=Ready pod/own --timeout=60s
+own=$(seen own c)
+kill_hard "$plugin_pid"
+check 'without it nothing is offered' 'condition met' "$k" wait --for='jsonpath={.status.allocatable.nvidia\.com/gpu}=0' \
+  node/worker-1 --timeout=30s
+same 'its pod goes on' "$(open_to own c)" "$own"
+start_plugin
+check 'it comes back' 'condition met' "$k" wait --for='jsonpath={.status.allocatable.nvidia\.com/gpu}=4' node/worker-1 --timeout=30s
+gpu_pod last 1 | "$k" apply -f - >/dev/null
+check 'and gives what is left' 'condition met' "$k" wait --for=condition=Ready pod/last --timeout=60s
+same 'no GPU twice after its kill' "$(tr ' ' '\n' <<<"$own $(seen last c)" | sort -u | wc -l)" 4
+check 'pods go' 'deleted' "$k" delete pod own last --timeout=60s
+same 'nothing is left in containerd' "$(ctr -a "$socket" -n k8s.io containers ls -q)" ''
+
+if [ "$failed" -ne 0 ]; then
+  echo "---- agent"
+  tail -20 "$work/agent.log"
+  [ ! -f "$work/plugin.log" ] || tail -20 "$work/plugin.log"
+fi
+exit "$failed"

@@ -1,0 +1,79 @@
+#include "berth/cdi/spec_files.h"
+
+#include <filesystem>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "berth/testing/temp_files.h"
+
+namespace berth::cdi {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class SpecFiles : public test::TempFiles {
+ protected:
+  std::string spec(const std::string& name, const std::string& mark) {
+    std::filesystem::create_directories(std::filesystem::path(path(name)).parent_path());
+    return write(name, "cdiVersion: 0.5.0\nkind: vendor.com/gpu\ndevices:\n- name: \"0\"\n"
+                       "  containerEdits:\n    env: [FROM=" +
+                           mark + "]\n");
+  }
+  std::string from(const Registry& registry) {
+    const Resolved found = registry.find("vendor.com/gpu=0");
+    return found.device ? found.device->edits.env.front() : "nothing";
+  }
+};
+
+TEST_F(SpecFiles, AreReadInYamlAndJson) {
+  EXPECT_EQ(read_spec_file(spec("a.yaml", "x"))->devices.front().name, "0");
+  EXPECT_EQ(read_spec_file(write("a.json", R"({"cdiVersion": "0.5.0", "kind": "v.com/gpu",
+                "devices": [{"name": "0", "containerEdits": {"env": ["A=b"]}}]})"))
+                ->kind,
+            "v.com/gpu");
+}
+
+TEST_F(SpecFiles, SayWhereTheyAreWrong) {
+  const auto error = [&](const std::string& text) {
+    const auto read = read_spec_file(write("b.yaml", text));
+    return read ? std::string() : to_string(read.error());
+  };
+  EXPECT_THAT(error("cdiVersion: 0.5.0\nkind: vendor.com/gpu\ndevices:\n- name: \"0\"\n"
+                    "  containerEdits:\n    env: [FROM]\n"),
+              HasSubstr("b.yaml:6:11: devices[0].containerEdits.env[0]: invalid environment "
+                        "variable"));
+  EXPECT_THAT(error("cdiVersion: 0.5.0\nkind: vendor.com/gpu\ndevice: []\n"),
+              HasSubstr("b.yaml:3:9: device: unknown field"));
+  EXPECT_THAT(error("cdiVersion: 0.5.0\nkind: gpu\ndevices: []\n"),
+              HasSubstr("b.yaml:2:7: kind: "));
+  EXPECT_THAT(error("a: ["), HasSubstr("b.yaml:"));
+  EXPECT_THAT(error(""), HasSubstr("want one CDI spec, this file has 0"));
+  EXPECT_THAT(to_string(read_spec_file(path("none.yaml")).error()), HasSubstr("none.yaml"));
+}
+
+TEST_F(SpecFiles, OfALaterDirectoryWin) {
+  spec("etc/a.yaml", "etc");
+  spec("run/a.yaml", "run");
+  const std::vector<std::string> both{path("etc"), path("run")};
+  EXPECT_EQ(from(read_spec_directories(both).registry), "FROM=run");
+  const std::vector<std::string> absent{path("etc"), path("none")};
+  EXPECT_EQ(from(read_spec_directories(absent).registry), "FROM=etc");
+}
+
+TEST_F(SpecFiles, ABrokenOneLeavesTheRest) {
+  spec("etc/a.yaml", "a");
+  write("etc/b.yaml", "kind: 3\n");
+  write("etc/c.txt", "kind: 3\n");
+  const std::vector<std::string> directories{path("etc")};
+  const SpecDirectories found = read_spec_directories(directories);
+  EXPECT_EQ(from(found.registry), "FROM=a");
+  ASSERT_EQ(found.broken.size(), 1U);
+  EXPECT_THAT(to_string(found.broken[0]), HasSubstr("b.yaml"));
+}
+
+} // namespace
+} // namespace berth::cdi

@@ -1,0 +1,164 @@
+#include "berth/cli/agent/agent_flags.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "berth/cli/platform_files.h"
+
+namespace berth::cli {
+namespace {
+
+constexpr std::string_view kContainerd = "unix:///run/containerd/containerd.sock";
+constexpr std::string_view kRoot = "/var/lib/kubelet";
+constexpr std::string_view kPodLogs = "/var/log/pods";
+constexpr std::string_view kCdi = "/var/run/cdi";
+
+/// KEY=VALUE,KEY=VALUE.
+Result<api::Labels> labels_of(std::string_view text) {
+  api::Labels labels;
+  while (!text.empty()) {
+    const std::string_view each = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), each.size() + 1));
+    const std::size_t equals = each.find('=');
+    if (equals == 0 || equals == std::string_view::npos) {
+      return fail(Code::BadRequest,
+                  fmt::format("--node-labels: want KEY=VALUE[,KEY=VALUE...], got \"{}\"", each));
+    }
+    labels[std::string(each.substr(0, equals))] = std::string(each.substr(equals + 1));
+  }
+  return labels;
+}
+
+/// KEY[=VALUE]:EFFECT, comma between them.
+Result<std::vector<model::Taint>> taints_of(std::string_view text) {
+  std::vector<model::Taint> taints;
+  while (!text.empty()) {
+    const std::string_view each = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), each.size() + 1));
+    const std::size_t colon = each.rfind(':');
+    const std::string_view effect = colon == std::string_view::npos ? "" : each.substr(colon + 1);
+    const std::string_view pair = each.substr(0, colon);
+    const std::size_t equals = pair.find('=');
+    if (pair.empty() || equals == 0 ||
+        (effect != "NoSchedule" && effect != "PreferNoSchedule" && effect != "NoExecute")) {
+      return fail(Code::BadRequest,
+                  fmt::format("--register-with-taints: want KEY[=VALUE]:NoSchedule, "
+                              "PreferNoSchedule or NoExecute, got \"{}\"",
+                              each));
+    }
+    taints.push_back(
+        {.key = std::string(pair.substr(0, equals)),
+         .value = equals == std::string_view::npos ? "" : std::string(pair.substr(equals + 1)),
+         .effect = std::string(effect)});
+  }
+  return taints;
+}
+
+Result<int> max_pods_of(const std::string& text) {
+  int pods = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), pods);
+  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size() || pods < 1) {
+    return fail(Code::BadRequest,
+                fmt::format("--max-pods: want a whole number from 1, got \"{}\"", text));
+  }
+  return pods;
+}
+
+} // namespace
+
+Result<MachineChoice> machine_choice(const Values& values) {
+  MachineChoice choice;
+  if (values.has("--platform")) {
+    BERTH_TRY(choice.platform, find_platform(values.get("--platform")));
+  }
+  node::RealMachineOptions& machine = choice.machine;
+  machine.name = values.get("--hostname-override");
+  machine.address = values.get("--node-ip");
+  machine.root = values.get("--root-dir", kRoot);
+  machine.pod_logs = values.get("--pod-logs-dir", kPodLogs);
+  machine.cdi_directory = values.get("--cdi-dir", kCdi);
+  machine.plugin_config.flags.nvidia_dev_root = values.get("--nvidia-dev-root");
+  machine.plugin = values.get("--device-plugin", "own") == "external"
+                       ? node::RealMachineOptions::Plugin::External
+                       : node::RealMachineOptions::Plugin::Own;
+  machine.cri.endpoint = values.get("--container-runtime-endpoint", kContainerd);
+  machine.cri.image_endpoint = values.get("--image-service-endpoint");
+  BERTH_TRY(machine.max_pods, max_pods_of(values.get("--max-pods", "110")));
+  BERTH_TRY(machine.labels, labels_of(values.get("--node-labels")));
+  BERTH_TRY(machine.taints, taints_of(values.get("--register-with-taints")));
+  return choice;
+}
+
+std::vector<Flag> machine_flags() {
+  return {{.name = "--hostname-override",
+           .value = "NAME",
+           .help = "the Node's name; else the host's",
+           .group = "NODE"},
+          {.name = "--node-ip",
+           .value = "ADDRESS",
+           .help = "the Node's InternalIP; else the first address that is not loopback",
+           .group = "NODE"},
+          {.name = "--node-labels",
+           .value = "KEY=VALUE,...",
+           .help = "labels that the Node gets beside its own",
+           .group = "NODE"},
+          {.name = "--register-with-taints",
+           .value = "KEY=VALUE:EFFECT,...",
+           .help = "taints that a new Node gets",
+           .group = "NODE"},
+          {.name = "--max-pods",
+           .value = "N",
+           .help = "how many pods the node takes",
+           .group = "NODE",
+           .fallback = "110"},
+          {.name = "--platform",
+           .value = "PLATFORM",
+           .help = "GPUs of a simulated machine instead of the driver's: a name of berth "
+                   "hardware list, or a platform file",
+           .group = "NODE",
+           .offers = Offers::Platforms},
+          {.name = "--container-runtime-endpoint",
+           .value = "SOCKET",
+           .help = "where the container runtime listens",
+           .group = "RUNTIME",
+           .fallback = kContainerd},
+          {.name = "--image-service-endpoint",
+           .value = "SOCKET",
+           .help = "where its image service listens; else the same",
+           .group = "RUNTIME"},
+          {.name = "--root-dir",
+           .value = "DIRECTORY",
+           .help = "where volumes, checkpoints and sockets are kept",
+           .group = "RUNTIME",
+           .fallback = kRoot,
+           .offers = Offers::Files},
+          {.name = "--pod-logs-dir",
+           .value = "DIRECTORY",
+           .help = "where the output of containers is kept",
+           .group = "RUNTIME",
+           .fallback = kPodLogs,
+           .offers = Offers::Files},
+          {.name = "--device-plugin",
+           .value = "WHO",
+           .help = "own: this process gives the GPUs; external: whoever registers does, such as "
+                   "berth device-plugin",
+           .group = "GPUS",
+           .fallback = "own",
+           .choices = {"own", "external"},
+           .offers = Offers::Choices},
+          {.name = "--cdi-dir",
+           .value = "DIRECTORY",
+           .help = "where CDI specs are written and, for runtimes that know nothing of CDI, read",
+           .group = "GPUS",
+           .fallback = kCdi,
+           .offers = Offers::Files},
+          {.name = "--nvidia-dev-root",
+           .value = "DIRECTORY",
+           .help = "whose dev folder has the driver's device files; else the machine's own",
+           .group = "GPUS",
+           .offers = Offers::Files}};
+}
+
+} // namespace berth::cli

@@ -1,0 +1,33 @@
+#include "berth/cli/agent/agent_process.h"
+
+#include <fmt/format.h>
+
+#include "berth/cli/agent/machine_gpus.h"
+#include "berth/client/remote_client.h"
+#include "berth/net/asio_loop.h"
+
+namespace berth::cli {
+namespace {
+
+constexpr Duration kLook = Duration::millis(100);
+
+} // namespace
+
+Result<void> run_agent(const AgentProcessOptions& options, const std::function<bool()>& stop,
+                       const std::function<void(const std::string&)>& say) {
+  net::AsioLoop loop;
+  BERTH_TRY(const auto client,
+            client::RemoteClient::make(loop, options.access, {.user_agent = "berth-agent"}));
+  node::RealMachineOptions with = options.choice.machine;
+  BERTH_TRY(with.gpus, machine_gpus(loop, options.choice.platform.get(), with.name, say));
+  with.tokens = client.get();
+  node::RealMachine machine(loop, *client, std::move(with));
+  BERTH_CHECK(machine.start(say));
+  while (!stop()) {
+    loop.run_for(kLook);
+  }
+  say("stopping; containers go on");
+  return {};
+}
+
+} // namespace berth::cli

@@ -1,0 +1,80 @@
+// berth agent: this machine as a node of a Kubernetes cluster, in the kubelet's place.
+#include "berth/cli/agent/agent_flags.h"
+#include "berth/cli/agent/agent_process.h"
+#include "berth/cli/commands/commands.h"
+#include "berth/cli/run/interrupt.h"
+
+namespace berth::cli {
+namespace {
+
+Result<AgentProcessOptions> process_options(const Values& values) {
+  AgentProcessOptions options;
+  BERTH_TRY(options.access,
+            client::load_access(values.get("--kubeconfig"), values.get("--context")));
+  BERTH_TRY(options.choice, machine_choice(values));
+  return options;
+}
+
+int run_it(const Invocation& invocation) {
+  Terminal& terminal = invocation.terminal;
+  const auto options = process_options(invocation.values);
+  if (!options) {
+    terminal.error(to_string(options.error()));
+    return options.error().code == Code::BadRequest ? kUsage : kFailed;
+  }
+  const InterruptWatch interrupts;
+  const auto end = run_agent(*options, &InterruptWatch::interrupted,
+                             [&](const std::string& line) { terminal.note(line); });
+  if (!end) {
+    terminal.error(to_string(end.error()));
+    return kFailed;
+  }
+  return kDone;
+}
+
+std::vector<Flag> flags() {
+  std::vector<Flag> all = {
+      {.name = "--kubeconfig",
+       .value = "FILE",
+       .help = "how to reach the cluster; else $KUBECONFIG, ~/.kube/config, or the "
+               "service account of the pod that this runs in",
+       .group = "CLUSTER",
+       .offers = Offers::Files},
+      {.name = "--context",
+       .value = "NAME",
+       .help = "a context of the kubeconfig file",
+       .group = "CLUSTER"}};
+  for (Flag& flag : machine_flags()) {
+    all.push_back(std::move(flag));
+  }
+  return all;
+}
+
+} // namespace
+
+Command agent_command_table() {
+  return {
+      .name = "agent",
+      .summary = "run this machine's pods as a node of a Kubernetes cluster",
+      .synopsis = {"[--kubeconfig FILE] [--container-runtime-endpoint SOCKET] [FLAGS]"},
+      .description =
+          {"Registers this machine as a Node of the cluster that a kubeconfig names and runs the "
+           "pods bound to it with a container runtime (containerd or CRI-O, through the Container "
+           "Runtime Interface), in the kubelet's place. Its GPUs are those of the NVIDIA driver, "
+           "given out by Berth's device plugin within the process; --platform simulates them.",
+           "An interrupt or SIGTERM ends it. Containers go on: the next agent of the same name "
+           "finds them and leaves them their devices. Pods of other agents, or of a kubelet, on "
+           "the same runtime are not touched.",
+           "Where no network for pods is configured (CNI), pods share the machine's network."},
+      .flags = flags(),
+      .examples = {{"a node of the cluster that berth up runs",
+                    "agent --kubeconfig ~/.berth/kubeconfig"},
+                   {"with the GPUs of a machine that is not at hand",
+                    "agent --kubeconfig ~/.berth/kubeconfig --platform dgx-h100"}},
+      .exit_codes = {{kDone, "it was told to stop"},
+                     {kFailed, "it could not begin"},
+                     {kUsage, "wrong flags"}},
+      .run = run_it};
+}
+
+} // namespace berth::cli

@@ -1,0 +1,40 @@
+// The labels that GPU feature discovery sets on a node, from what an inventory knows. Source: its
+// README and internal/lm (k8s-device-plugin 0.20); names and values are its own, all prefixed
+// nvidia.com/.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "berth/api/object.h"
+#include "berth/base/result.h"
+#include "berth/hardware/discovery/facts.h"
+
+namespace berth::hardware {
+
+enum class MigStrategy {
+  None,   ///< MIG devices are not looked at
+  Single, ///< nvidia.com/gpu stands for MIG devices, which must all be of one profile
+  Mixed,  ///< each profile has a resource of its own, nvidia.com/mig-PROFILE
+};
+
+enum class Sharing { None, TimeSlicing, Mps };
+
+struct LabelOptions {
+  MigStrategy mig = MigStrategy::None;
+  Sharing sharing = Sharing::None;
+  int replicas = 1;     ///< of each device; at least 2 with Sharing
+  bool renamed = false; ///< the shared resource has a name of its own (nvidia.com/gpu.shared)
+  std::optional<std::int64_t> timestamp; ///< unix seconds; none: as with --no-timestamp
+};
+
+/// Empty for a node without GPUs. A node that breaks the rules of strategy single gets the product
+/// MODEL-MIG-INVALID and counts of 0. Error Invalid: replicas below 2 with sharing, or above 1
+/// without; MPS on a node with MIG.
+Result<api::Labels> discovery_labels(const NodeFacts& facts, const LabelOptions& options);
+
+/// "KEY=VALUE" a line, sorted by key: the file that node feature discovery reads in features.d.
+std::string features_file(const api::Labels& labels);
+
+} // namespace berth::hardware

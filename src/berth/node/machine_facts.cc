@@ -1,0 +1,182 @@
+#include "berth/node/machine_facts.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <fstream>
+#include <iterator>
+#include <memory>
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <sched.h>
+#include <sys/statvfs.h>
+#include <sys/utsname.h>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <fmt/format.h>
+
+namespace berth::node {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::int64_t kEvictionKib = 100 * 1024;
+
+std::string first_line(const char* path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+std::int64_t total_memory_kib() {
+  std::ifstream file("/proc/meminfo");
+  for (std::string line; std::getline(file, line);) {
+    constexpr std::string_view kTotal = "MemTotal:";
+    if (line.starts_with(kTotal)) {
+      const std::size_t digit = line.find_first_of("0123456789");
+      std::int64_t kib = 0;
+      if (digit != std::string::npos) {
+        std::from_chars(line.data() + digit, line.data() + line.size(), kib);
+      }
+      return kib;
+    }
+  }
+  return 0;
+}
+
+std::string os_image() {
+  std::ifstream file("/etc/os-release");
+  for (std::string line; std::getline(file, line);) {
+    constexpr std::string_view kName = "PRETTY_NAME=";
+    if (line.starts_with(kName)) {
+      std::string name = line.substr(kName.size());
+      std::erase(name, '"');
+      return name;
+    }
+  }
+  return "Linux";
+}
+
+// Go's names of what the kernel calls a machine.
+std::string architecture_of(std::string_view machine) {
+  return machine == "x86_64" ? "amd64" : machine == "aarch64" ? "arm64" : std::string(machine);
+}
+
+std::string first_address() {
+  ifaddrs* list = nullptr;
+  if (getifaddrs(&list) != 0) {
+    return "127.0.0.1";
+  }
+  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owned(list, &freeifaddrs);
+  for (const ifaddrs* each = list; each; each = each->ifa_next) {
+    const bool usable = each->ifa_addr && each->ifa_addr->sa_family == AF_INET &&
+                        (each->ifa_flags & IFF_UP) != 0 && (each->ifa_flags & IFF_LOOPBACK) == 0;
+    if (usable) {
+      char text[INET_ADDRSTRLEN] = {};
+      const auto* address = reinterpret_cast<const sockaddr_in*>(each->ifa_addr);
+      inet_ntop(AF_INET, &address->sin_addr, text, sizeof(text));
+      return text;
+    }
+  }
+  return "127.0.0.1";
+}
+
+int usable_cpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+json::array healthy_conditions() {
+  const auto condition = [](std::string_view type, std::string_view status, std::string_view reason,
+                            std::string_view message) {
+    return json::object{
+        {"type", type}, {"status", status}, {"reason", reason}, {"message", message}};
+  };
+  return {condition("MemoryPressure", "False", "KubeletHasSufficientMemory",
+                    "kubelet has sufficient memory available"),
+          condition("DiskPressure", "False", "KubeletHasNoDiskPressure",
+                    "kubelet has no disk pressure"),
+          condition("PIDPressure", "False", "KubeletHasSufficientPID",
+                    "kubelet has sufficient PID available"),
+          condition("Ready", "True", "KubeletReady", "kubelet is posting ready status")};
+}
+
+json::object resources(const MachineFacts& facts, std::int64_t memory_kib, std::string storage,
+                       int max_pods) {
+  return {{"cpu", fmt::to_string(facts.cpus)},
+          {"ephemeral-storage", std::move(storage)},
+          {"memory", fmt::format("{}Ki", memory_kib)},
+          {"pods", fmt::to_string(max_pods)}};
+}
+
+} // namespace
+
+Result<MachineFacts> read_machine_facts(const std::string& root) {
+  utsname name{};
+  uname(&name);
+  MachineFacts facts{.hostname = name.nodename,
+                     .address = first_address(),
+                     .cpus = usable_cpus(),
+                     .memory_kib = total_memory_kib(),
+                     .architecture = architecture_of(name.machine),
+                     .kernel = name.release,
+                     .os_image = os_image(),
+                     .machine_id = first_line("/etc/machine-id"),
+                     .system_uuid = first_line("/sys/class/dmi/id/product_uuid"),
+                     .boot_id = first_line("/proc/sys/kernel/random/boot_id")};
+  std::ranges::transform(facts.hostname, facts.hostname.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (facts.memory_kib <= 0) {
+    return fail(Code::Unavailable, "/proc/meminfo does not say how much memory there is");
+  }
+  struct statvfs disk {};
+  if (statvfs(root.c_str(), &disk) != 0) {
+    return fail(Code::Unavailable,
+                fmt::format("{}: cannot tell the size of its file system", root));
+  }
+  facts.disk_kib = static_cast<std::int64_t>(disk.f_blocks * (disk.f_frsize / 1024));
+  if (facts.system_uuid.empty()) {
+    facts.system_uuid = facts.machine_id;
+  }
+  return facts;
+}
+
+json::value machine_node(const MachineFacts& facts, const MachineDocument& document) {
+  const json::object labels{{"kubernetes.io/hostname", document.name},
+                            {"kubernetes.io/os", "linux"},
+                            {"kubernetes.io/arch", facts.architecture},
+                            {"beta.kubernetes.io/os", "linux"},
+                            {"beta.kubernetes.io/arch", facts.architecture}};
+  return json::object{
+      {"apiVersion", "v1"},
+      {"kind", "Node"},
+      {"metadata", json::object{{"name", document.name}, {"labels", labels}}},
+      {"status",
+       json::object{
+           {"addresses",
+            json::array{json::object{{"type", "InternalIP"}, {"address", document.address}},
+                        json::object{{"type", "Hostname"}, {"address", facts.hostname}}}},
+           {"capacity", resources(facts, facts.memory_kib, fmt::format("{}Ki", facts.disk_kib),
+                                  document.max_pods)},
+           {"allocatable",
+            resources(facts, std::max<std::int64_t>(facts.memory_kib - kEvictionKib, 0),
+                      fmt::to_string(facts.disk_kib * 1024 / 10 * 9), document.max_pods)},
+           {"conditions", healthy_conditions()},
+           {"nodeInfo", json::object{{"architecture", facts.architecture},
+                                     {"bootID", facts.boot_id},
+                                     {"containerRuntimeVersion", document.container_runtime},
+                                     {"kernelVersion", facts.kernel},
+                                     {"kubeProxyVersion", ""},
+                                     {"kubeletVersion", "v1.36.0"},
+                                     {"machineID", facts.machine_id},
+                                     {"operatingSystem", "linux"},
+                                     {"osImage", facts.os_image},
+                                     {"systemUUID", facts.system_uuid}}}}}};
+}
+
+} // namespace berth::node

@@ -1,0 +1,203 @@
+#include "berth/node/real_machine.h"
+
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "berth/base/background.h"
+#include "berth/cdi/spec_store.h"
+#include "berth/deviceplugin/host_driver.h"
+#include "berth/deviceplugin/kubelet_socket.h"
+#include "berth/deviceplugin/mps/command_runner.h"
+#include "berth/deviceplugin/plugin_set.h"
+#include "berth/net/asio_background.h"
+#include "berth/net/asio_loop.h"
+#include "berth/node/checkpoint_store.h"
+#include "berth/node/contents/contents.h"
+#include "berth/node/machine_facts.h"
+#include "berth/node/probes/asio_network.h"
+
+namespace berth::node {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Duration kAskAgain = Duration::seconds(2);
+
+Result<void> make_private(const fs::path& directory) {
+  std::error_code error;
+  fs::create_directories(directory, error);
+  if (!error) {
+    fs::permissions(directory, fs::perms::owner_all | fs::perms::group_read | fs::perms::group_exec,
+                    error);
+  }
+  if (error) {
+    return fail(Code::Forbidden,
+                fmt::format("{}: cannot be made: {}; run as root, or choose another directory",
+                            directory.string(), error.message()));
+  }
+  return {};
+}
+
+} // namespace
+
+struct RealMachine::State : std::enable_shared_from_this<State> {
+  State(net::AsioLoop& its_loop, client::Client& its_client, RealMachineOptions its_options)
+      : loop(&its_loop), client(&its_client), options(std::move(its_options)), socket(its_loop),
+        specs(options.cdi_directory), files(net::make_background(its_loop)),
+        programs(net::make_background(its_loop)), commands(*programs), network(its_loop),
+        ask_again(its_loop) {}
+  ~State() {
+    agent.reset();
+    plugins.reset();
+  }
+
+  void ask_runtime();
+  void say(const std::string& line);
+  void become_node(const runtime::cri::RuntimeInfo& info);
+  void start_plugins();
+
+  net::AsioLoop* loop;
+  client::Client* client;
+  RealMachineOptions options;
+  std::function<void(const std::string&)> on_step;
+  std::string last_line;
+  MachineFacts facts;
+  std::optional<runtime::cri::CriRuntime> runtime;
+  deviceplugin::KubeletSocket socket;
+  cdi::DirectoryStore specs;
+  std::unique_ptr<Background> files;    ///< volumes and logs
+  std::unique_ptr<Background> programs; ///< of the driver
+  deviceplugin::ProcessRunner commands;
+  AsioProbeNetwork network;
+  std::optional<FileCheckpointStore> checkpoint;
+  std::optional<Contents> contents;
+  Timer ask_again;
+  std::unique_ptr<deviceplugin::PluginSet> plugins;
+  std::unique_ptr<Agent> agent;
+};
+
+void RealMachine::State::say(const std::string& line) {
+  if (line != last_line) {
+    last_line = line;
+    on_step(line);
+  }
+}
+
+void RealMachine::State::ask_runtime() {
+  runtime->probe([this](const Result<runtime::cri::RuntimeInfo>& info) {
+    if (!info || !info->ready) {
+      say(fmt::format("waiting for the container runtime at {}: {}", options.cri.endpoint,
+                      info ? info->problem : info.error().message));
+      ask_again.set(kAskAgain, [this] { ask_runtime(); });
+      return;
+    }
+    become_node(*info);
+  });
+}
+
+void RealMachine::State::start_plugins() {
+  const bool own = options.plugin == RealMachineOptions::Plugin::Own;
+  if (!own || !options.gpus || options.gpus->gpus().empty()) {
+    return;
+  }
+  const deviceplugin::Flags& flags = options.plugin_config.flags;
+  auto nodes = deviceplugin::host_driver_nodes(
+      flags.nvidia_dev_root.empty() ? flags.nvidia_driver_root : flags.nvidia_dev_root,
+      options.plugin_config.imex);
+  if (!nodes) {
+    say(fmt::format("the GPUs are not offered: {}", nodes.error().message));
+    return;
+  }
+  const auto driver =
+      deviceplugin::host_driver_files(flags.nvidia_driver_root, options.gpus->survey().driver);
+  nodes->files = driver ? driver->files : cdi::DriverFiles();
+  plugins = std::make_unique<deviceplugin::PluginSet>(
+      deviceplugin::PluginPlace{.loop = loop,
+                                .inventory = options.gpus.get(),
+                                .specs = &specs,
+                                .socket = &socket,
+                                .commands = &commands},
+      deviceplugin::PluginOptions{.config = options.plugin_config, .nodes = *std::move(nodes)});
+}
+
+void RealMachine::State::become_node(const runtime::cri::RuntimeInfo& info) {
+  const std::string runtime_name = fmt::format("{}://{}", info.name, info.version);
+  start_plugins();
+  contents.emplace(ContentsPlace{.loop = loop,
+                                 .client = client,
+                                 .runtime = &*runtime,
+                                 .background = files.get(),
+                                 .tokens = options.tokens,
+                                 .network = &network},
+                   ContentsOptions{.kubelet_root = options.root,
+                                   .log_root = options.pod_logs,
+                                   .owner = options.name});
+  agent = std::make_unique<Agent>(
+      AgentPlace{.loop = loop,
+                 .client = client,
+                 .runtime = &*runtime,
+                 .socket = &socket,
+                 .checkpoint = &*checkpoint,
+                 .inventory = options.gpus.get(),
+                 .contents = &*contents},
+      AgentOptions{.node_document = machine_node(facts, {.name = options.name,
+                                                         .address = options.address,
+                                                         .container_runtime = runtime_name,
+                                                         .max_pods = options.max_pods}),
+                   .labels = options.labels,
+                   .taints = options.taints,
+                   .seed = static_cast<std::uint64_t>(loop->now().unix_nanos())});
+  say(fmt::format("node {} runs containers with {} {}{}", options.name, info.name, info.version,
+                  info.network_ready ? ""
+                                     : "; no network for pods is configured: they share the "
+                                       "machine's"));
+}
+
+deviceplugin::Config real_plugin_config() {
+  deviceplugin::Config config;
+  config.flags.plugin.device_list_strategies.cdi_cri = true;
+  return config;
+}
+
+RealMachine::RealMachine(net::AsioLoop& loop, client::Client& client, RealMachineOptions options)
+    : state_(std::make_shared<State>(loop, client, std::move(options))) {}
+
+RealMachine::~RealMachine() = default;
+
+Result<void> RealMachine::start(std::function<void(const std::string&)> on_step) {
+  State& state = *state_;
+  state.on_step = std::move(on_step);
+  const fs::path root = state.options.root;
+  BERTH_CHECK(make_private(root));
+  BERTH_CHECK(make_private(root / "device-plugins"));
+  BERTH_TRY(state.facts, read_machine_facts(root.string()));
+  if (state.options.name.empty()) {
+    state.options.name = state.facts.hostname;
+  }
+  if (state.options.address.empty()) {
+    state.options.address = state.facts.address;
+  }
+  state.options.cri.owner = state.options.name;
+  state.options.cri.cdi_directories = {"/etc/cdi", state.options.cdi_directory};
+  state.checkpoint.emplace((root / "device-plugins" / "berth_internal_checkpoint").string());
+  state.runtime.emplace(*state.loop, state.options.cri);
+  state.ask_runtime();
+  return {};
+}
+
+const std::string& RealMachine::name() const {
+  return state_->options.name;
+}
+
+const Agent* RealMachine::agent() const {
+  return state_->agent.get();
+}
+
+runtime::cri::CriRuntime& RealMachine::runtime() {
+  return *state_->runtime;
+}
+
+} // namespace berth::node

@@ -1,0 +1,612 @@
+#include "berth/runtime/cri/cri_runtime.h"
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "berth/api/json.h"
+#include "berth/base/log.h"
+#include "berth/cdi/spec_files.h"
+#include "berth/net/asio_loop.h"
+#include "berth/rpc/channel.h"
+#include "berth/rpc/typed.h"
+#include "berth/runtime/cri/cdi_fallback.h"
+#include "berth/runtime/cri/cri_images.h"
+#include "berth/runtime/cri/cri_messages.h"
+#include "berth/runtime/cri/relist.h"
+#include "berth/runtime/cri/runtime_info.h"
+
+namespace berth::runtime::cri {
+namespace {
+
+constexpr std::string_view kLog = "cri";
+constexpr rpc::CallOptions kPatient{.timeout = Duration::minutes(2),
+                                    .absent = rpc::CallOptions::Absent::Wait};
+constexpr rpc::CallOptions kLook{.timeout = Duration::seconds(30),
+                                 .absent = rpc::CallOptions::Absent::Wait};
+constexpr Duration kTryAgain = Duration::seconds(1);
+
+std::string method(std::string_view name) {
+  return fmt::format("/runtime.v1.RuntimeService/{}", name);
+}
+
+std::string read_boot_id() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  std::getline(file, id);
+  return id;
+}
+
+// containerd has no code for it: "failed to reserve sandbox name ...: name ... is reserved for
+// ...".
+Error sort_out(Error error) {
+  if (error.message.find("is reserved for") != std::string::npos) {
+    error.code = Code::AlreadyExists;
+  } else if (error.message.find("context deadline exceeded") != std::string::npos) {
+    error.code = Code::Timeout;
+  }
+  return error;
+}
+
+/// Collects what a number of answers bring and tells when the last is in; the first error wins.
+template <class T> class Gathering : public std::enable_shared_from_this<Gathering<T>> {
+ public:
+  Gathering(std::size_t count, Done<std::vector<T>> done) : left_(count), done_(std::move(done)) {}
+  void put(Result<T> one) {
+    if (one) {
+      items_.push_back(*std::move(one));
+    } else if (one.error().code != Code::NotFound && !error_) { // gone meanwhile: not there
+      error_ = std::move(one).error();
+    }
+    if (--left_ == 0) {
+      finish();
+    }
+  }
+  void finish() {
+    if (error_) {
+      done_(tl::unexpected(*error_));
+    } else {
+      done_(std::move(items_));
+    }
+  }
+
+ private:
+  std::size_t left_;
+  std::vector<T> items_;
+  std::optional<Error> error_;
+  Done<std::vector<T>> done_;
+};
+
+} // namespace
+
+struct CriRuntime::State : std::enable_shared_from_this<State> {
+  State(net::AsioLoop& its_loop, CriOptions its_options)
+      : loop(&its_loop), options(std::move(its_options)), boot(read_boot_id()),
+        channel(its_loop, options.endpoint),
+        image_channel(its_loop,
+                      options.image_endpoint.empty() ? options.endpoint : options.image_endpoint),
+        images(image_channel), look_again(its_loop) {}
+
+  /// Asks until it is done: what is not there needs no more stopping or removing.
+  template <class Request>
+  void insist(std::string_view name, const Request& request, rpc::CallOptions how,
+              Done<void> done) {
+    rpc::call<pb::Empty>(
+        channel, method(name), request, how,
+        [this, name = std::string(name), request, how,
+         done = std::move(done)](const Result<pb::Empty>& response) mutable {
+          if (response || response.error().code == Code::NotFound) {
+            look_soon();
+            done({});
+            return;
+          }
+          log(LogLevel::Warn, kLog,
+              fmt::format("{} failed and is tried again: {}", name, response.error().message));
+          loop->after(kTryAgain, [weak = weak_from_this(), name, request, how,
+                                  done = std::move(done)]() mutable {
+            if (const auto self = weak.lock()) {
+              self->insist(name, request, how, std::move(done));
+            }
+          });
+        });
+  }
+
+  void make_sandbox(SandboxConfig config, Done<SandboxStatus> done);
+  void sandbox_status(const std::string& id, Done<SandboxStatus> done);
+  void create_in(const SandboxConfig& sandbox, const std::string& sandbox_id,
+                 ContainerConfig config, Done<std::string> done);
+  Result<void> put_cdi_devices(ContainerConfig& config) const;
+  void container_status(const std::string& id, Done<ContainerStatus> done);
+  void list(Done<Listing> done);
+  void list_containers(Done<std::vector<pb::Container>> done);
+
+  void look();
+  void look_soon();
+  void tell(const std::vector<Change>& changes, Seen now);
+  void emit(const ContainerEvent& event);
+
+  net::AsioLoop* loop;
+  CriOptions options;
+  std::string boot;
+  rpc::Channel channel;
+  rpc::Channel image_channel;
+  CriImages images;
+  std::optional<RuntimeInfo> info;
+  std::map<std::string, SandboxConfig> sandboxes; ///< of this process's making, by id
+
+  // Looking again and again, while somebody listens.
+  class Listener;
+  std::vector<Listener*> listeners;
+  Timer look_again;
+  bool looking = false;
+  bool look_after = false; ///< something was done while looking
+  Seen seen;
+  std::map<std::string, ContainerStatus> last; ///< as last told, for what is gone
+  /// Sandbox of each container: a container's own status does not say.
+  std::map<std::string, std::string> sandbox_of;
+};
+
+class CriRuntime::State::Listener final : public EventStream {
+ public:
+  Listener(std::shared_ptr<State> state, std::function<void(const ContainerEvent&)> its_on_event)
+      : on_event(std::move(its_on_event)), state_(std::move(state)) {
+    state_->listeners.push_back(this);
+  }
+  ~Listener() override {
+    std::erase(state_->listeners, this);
+    if (state_->listeners.empty()) {
+      state_->look_again.cancel();
+    }
+  }
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
+
+  std::function<void(const ContainerEvent&)> on_event;
+
+ private:
+  std::shared_ptr<State> state_;
+};
+
+void CriRuntime::State::make_sandbox(SandboxConfig config, Done<SandboxStatus> done) {
+  pb::RunPodSandboxRequest request;
+  *request.mutable_config() = to_message(config);
+  rpc::call<pb::RunPodSandboxResponse>(
+      channel, method("RunPodSandbox"), request, kPatient,
+      [this, config = std::move(config),
+       done = std::move(done)](const Result<pb::RunPodSandboxResponse>& response) mutable {
+        if (!response) {
+          done(tl::unexpected(sort_out(response.error())));
+          return;
+        }
+        const std::string& id = response->pod_sandbox_id();
+        sandboxes[id] = std::move(config);
+        sandbox_status(id, std::move(done));
+      });
+}
+
+void CriRuntime::State::sandbox_status(const std::string& id, Done<SandboxStatus> done) {
+  pb::PodSandboxStatusRequest request;
+  request.set_pod_sandbox_id(id);
+  rpc::call<pb::PodSandboxStatusResponse>(
+      channel, method("PodSandboxStatus"), request, kLook,
+      [done = std::move(done)](const Result<pb::PodSandboxStatusResponse>& response) {
+        done(response.map(
+            [](const pb::PodSandboxStatusResponse& answer) { return to_status(answer.status()); }));
+      });
+}
+
+void CriRuntime::State::create_in(const SandboxConfig& sandbox, const std::string& sandbox_id,
+                                  ContainerConfig config, Done<std::string> done) {
+  config.labels[std::string(kOwnerLabel)] = options.owner;
+  if (const auto put = put_cdi_devices(config); !put) {
+    loop->post([done = std::move(done), error = put.error()] { done(tl::unexpected(error)); });
+    return;
+  }
+  pb::CreateContainerRequest request;
+  request.set_pod_sandbox_id(sandbox_id);
+  *request.mutable_config() = to_message(config, sandbox);
+  *request.mutable_sandbox_config() = to_message(sandbox);
+  rpc::call<pb::CreateContainerResponse>(channel, method("CreateContainer"), request, kPatient,
+                                         [this, sandbox_id, done = std::move(done)](
+                                             const Result<pb::CreateContainerResponse>& response) {
+                                           if (!response) {
+                                             done(tl::unexpected(sort_out(response.error())));
+                                             return;
+                                           }
+                                           sandbox_of[response->container_id()] = sandbox_id;
+                                           done(response->container_id());
+                                         });
+}
+
+Result<void> CriRuntime::State::put_cdi_devices(ContainerConfig& config) const {
+  if (config.cdi_devices.empty() || (info && info->knows_cdi)) {
+    return {};
+  }
+  const cdi::SpecDirectories files = cdi::read_spec_directories(options.cdi_directories);
+  auto applied = apply_cdi_devices(files.registry, config);
+  if (!applied) {
+    Error error = std::move(applied).error();
+    error.causes = files.broken; // perhaps why they are not known
+    return tl::unexpected(std::move(error));
+  }
+  if (!applied->what.empty()) {
+    log(LogLevel::Info, kLog,
+        fmt::format("container {} goes without what CRI cannot say: {}", config.name,
+                    fmt::join(applied->what, ", ")));
+  }
+  return {};
+}
+
+void CriRuntime::State::container_status(const std::string& id, Done<ContainerStatus> done) {
+  pb::ContainerStatusRequest request;
+  request.set_container_id(id);
+  rpc::call<pb::ContainerStatusResponse>(
+      channel, method("ContainerStatus"), request, kLook,
+      [this, id, done = std::move(done)](const Result<pb::ContainerStatusResponse>& response) {
+        done(response.map([&](const pb::ContainerStatusResponse& answer) {
+          const auto sandbox = sandbox_of.find(id);
+          return to_status(answer.status(),
+                           {.runtime = info ? info->name : "cri",
+                            .sandbox_id = sandbox == sandbox_of.end() ? "" : sandbox->second});
+        }));
+      });
+}
+
+void CriRuntime::State::list_containers(Done<std::vector<pb::Container>> done) {
+  rpc::call<pb::ListContainersResponse>(
+      channel, method("ListContainers"), pb::ListContainersRequest(), kLook,
+      [this, done = std::move(done)](const Result<pb::ListContainersResponse>& response) {
+        done(response.map([&](const pb::ListContainersResponse& answer) {
+          std::vector<pb::Container> ours;
+          for (const pb::Container& each : answer.containers()) {
+            const auto owner = each.labels().find(std::string(kOwnerLabel));
+            if (owner != each.labels().end() && owner->second == options.owner) {
+              ours.push_back(each);
+              sandbox_of[each.id()] = each.pod_sandbox_id();
+            }
+          }
+          return ours;
+        }));
+      });
+}
+
+void CriRuntime::State::list(Done<Listing> done) {
+  const auto by_creation = [](auto& items) {
+    std::ranges::stable_sort(items, {},
+                             [](const auto& each) { return std::tuple(each.created_at, each.id); });
+  };
+  const auto add_containers = [this, by_creation, done](std::vector<SandboxStatus> found) {
+    list_containers([this, by_creation, done,
+                     found = std::move(found)](Result<std::vector<pb::Container>> ours) {
+      if (!ours) {
+        done(tl::unexpected(ours.error()));
+        return;
+      }
+      auto gathering = std::make_shared<Gathering<ContainerStatus>>(
+          ours->size(),
+          [by_creation, done, found](Result<std::vector<ContainerStatus>> containers) mutable {
+            if (!containers) {
+              done(tl::unexpected(containers.error()));
+              return;
+            }
+            by_creation(found);
+            by_creation(*containers);
+            done(Listing{std::move(found), *std::move(containers)});
+          });
+      if (ours->empty()) {
+        gathering->finish();
+      }
+      for (const pb::Container& each : *ours) {
+        container_status(each.id(), [gathering](Result<ContainerStatus> one) {
+          gathering->put(std::move(one));
+        });
+      }
+    });
+  };
+  rpc::call<pb::ListPodSandboxResponse>(
+      channel, method("ListPodSandbox"), pb::ListPodSandboxRequest(), kLook,
+      [this, done, add_containers](const Result<pb::ListPodSandboxResponse>& response) {
+        if (!response) {
+          done(tl::unexpected(response.error()));
+          return;
+        }
+        std::vector<std::string> ids;
+        for (const pb::PodSandbox& each : response->items()) {
+          const auto owner = each.labels().find(std::string(kOwnerLabel));
+          if (owner != each.labels().end() && owner->second == options.owner) {
+            ids.push_back(each.id());
+          }
+        }
+        auto gathering = std::make_shared<Gathering<SandboxStatus>>(
+            ids.size(), [done, add_containers](Result<std::vector<SandboxStatus>> found) {
+              if (found) {
+                add_containers(*std::move(found));
+              } else {
+                done(tl::unexpected(found.error()));
+              }
+            });
+        if (ids.empty()) {
+          gathering->finish();
+        }
+        for (const std::string& id : ids) {
+          sandbox_status(
+              id, [gathering](Result<SandboxStatus> one) { gathering->put(std::move(one)); });
+        }
+      });
+}
+
+// ---- looking again and again -------------------------------------------------------------------
+
+void CriRuntime::State::look_soon() {
+  if (looking) {
+    look_after = true;
+  } else if (!listeners.empty()) {
+    look_again.set(Duration(), [this] { look(); });
+  }
+}
+
+void CriRuntime::State::look() {
+  looking = true;
+  look_after = false;
+  list_containers([this](Result<std::vector<pb::Container>> ours) {
+    if (!ours) {
+      log(LogLevel::Warn, kLog,
+          fmt::format("the container runtime does not say what it has: {}", ours.error().message));
+      looking = false;
+      look_again.set(kTryAgain, [this] { look(); });
+      return;
+    }
+    Seen now;
+    for (const pb::Container& each : *ours) {
+      now[each.id()] = to_state(each.state());
+    }
+    const std::vector<Change> changes = changes_between(seen, now);
+    tell(changes, std::move(now));
+  });
+}
+
+// Statuses are read one after the other, so that events come in order; then the next look.
+void CriRuntime::State::tell(const std::vector<Change>& changes, Seen now) {
+  if (changes.empty()) {
+    seen = std::move(now);
+    looking = false;
+    if (!listeners.empty()) {
+      look_again.set(std::exchange(look_after, false) ? Duration() : options.relist_every,
+                     [this] { look(); });
+    }
+    return;
+  }
+  const Change change = changes.front();
+  std::vector<Change> rest(changes.begin() + 1, changes.end());
+  if (change.type == ContainerEvent::Type::Deleted) {
+    if (const auto known = last.find(change.id); known != last.end()) {
+      const ContainerStatus status = known->second;
+      last.erase(known);
+      sandbox_of.erase(change.id);
+      emit({change.type, status});
+    }
+    tell(rest, std::move(now));
+    return;
+  }
+  container_status(change.id, [this, change, rest = std::move(rest),
+                               now = std::move(now)](Result<ContainerStatus> status) mutable {
+    if (status) {
+      last[change.id] = *status;
+      emit({change.type, *std::move(status)});
+    } else if (status.error().code != Code::NotFound) {
+      now.erase(change.id); // it is news again next time
+    }
+    tell(rest, std::move(now));
+  });
+}
+
+void CriRuntime::State::emit(const ContainerEvent& event) {
+  const std::vector<Listener*> told = listeners;
+  for (Listener* listener : told) {
+    if (std::ranges::find(listeners, listener) != listeners.end()) {
+      listener->on_event(event);
+    }
+  }
+}
+
+// ---- the interface -----------------------------------------------------------------------------
+
+CriRuntime::CriRuntime(net::AsioLoop& loop, CriOptions options)
+    : state_(std::make_shared<State>(loop, std::move(options))) {}
+
+CriRuntime::~CriRuntime() = default;
+
+void CriRuntime::probe(Done<RuntimeInfo> done) {
+  pb::VersionRequest request;
+  request.set_version(std::string(kKubeletApiVersion));
+  rpc::call<pb::VersionResponse>(
+      state_->channel, method("Version"), request, {.timeout = Duration::seconds(10)},
+      [state = state_.get(), done = std::move(done)](Result<pb::VersionResponse> version) {
+        if (!version) {
+          done(tl::unexpected(std::move(version).error()));
+          return;
+        }
+        pb::StatusRequest verbose;
+        verbose.set_verbose(true);
+        rpc::call<pb::StatusResponse>(
+            state->channel, method("Status"), verbose, {.timeout = Duration::seconds(10)},
+            [state, done, version = *version](const Result<pb::StatusResponse>& status) {
+              if (!status) {
+                done(tl::unexpected(status.error()));
+                return;
+              }
+              auto info = runtime_info(version, *status);
+              if (info) {
+                state->info = *info;
+              }
+              done(std::move(info));
+            });
+      });
+}
+
+std::string CriRuntime::boot_id() const {
+  return state_->boot;
+}
+
+void CriRuntime::run_pod_sandbox(SandboxConfig config, Done<SandboxStatus> done) {
+  config.labels[std::string(kOwnerLabel)] = state_->options.owner;
+  if (config.host_network || (state_->info && state_->info->network_ready)) {
+    state_->make_sandbox(std::move(config), std::move(done));
+    return;
+  }
+  // Whether pods can have a network of their own may have changed since it was last asked.
+  probe([state = state_.get(), config = std::move(config),
+         done = std::move(done)](const Result<RuntimeInfo>& info) mutable {
+    if (!info) {
+      done(tl::unexpected(info.error()));
+      return;
+    }
+    config.host_network = !info->network_ready;
+    state->make_sandbox(std::move(config), std::move(done));
+  });
+}
+
+void CriRuntime::stop_pod_sandbox(const std::string& id, Done<void> done) {
+  pb::StopPodSandboxRequest request;
+  request.set_pod_sandbox_id(id);
+  state_->insist("StopPodSandbox", request, kPatient, std::move(done));
+}
+
+void CriRuntime::remove_pod_sandbox(const std::string& id, Done<void> done) {
+  pb::RemovePodSandboxRequest request;
+  request.set_pod_sandbox_id(id);
+  state_->sandboxes.erase(id);
+  state_->insist("RemovePodSandbox", request, kPatient, std::move(done));
+}
+
+void CriRuntime::create_container(const std::string& sandbox_id, ContainerConfig config,
+                                  Done<std::string> done) {
+  if (const auto known = state_->sandboxes.find(sandbox_id); known != state_->sandboxes.end()) {
+    state_->create_in(known->second, sandbox_id, std::move(config), std::move(done));
+    return;
+  }
+  state_->sandbox_status(
+      sandbox_id, [state = state_.get(), sandbox_id, config = std::move(config),
+                   done = std::move(done)](const Result<SandboxStatus>& status) mutable {
+        if (!status) {
+          done(tl::unexpected(status.error()));
+          return;
+        }
+        const SandboxConfig sandbox = config_of(*status);
+        state->sandboxes[sandbox_id] = sandbox;
+        state->create_in(sandbox, sandbox_id, std::move(config), std::move(done));
+      });
+}
+
+void CriRuntime::start_container(const std::string& id, Done<void> done) {
+  pb::StartContainerRequest request;
+  request.set_container_id(id);
+  rpc::call<pb::Empty>(
+      state_->channel, method("StartContainer"), request, kPatient,
+      [state = state_.get(), done = std::move(done)](const Result<pb::Empty>& response) {
+        state->look_soon();
+        done(response.map([](const pb::Empty&) {}).map_error(sort_out));
+      });
+}
+
+void CriRuntime::stop_container(const std::string& id, Duration grace, Done<void> done) {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  pb::StopContainerRequest request;
+  request.set_container_id(id);
+  request.set_timeout((std::max<std::int64_t>(grace.count_nanos(), 0) + kSecond - 1) / kSecond);
+  rpc::CallOptions how = kPatient;
+  how.timeout += Duration::seconds(request.timeout());
+  state_->insist("StopContainer", request, how, std::move(done));
+}
+
+void CriRuntime::remove_container(const std::string& id, Done<void> done) {
+  pb::RemoveContainerRequest request;
+  request.set_container_id(id);
+  state_->insist("RemoveContainer", request, kPatient, std::move(done));
+}
+
+void CriRuntime::list(Done<Listing> done) {
+  state_->list(std::move(done));
+}
+
+void CriRuntime::container_status(const std::string& id, Done<ContainerStatus> done) {
+  state_->container_status(id, std::move(done));
+}
+
+std::unique_ptr<EventStream>
+CriRuntime::events(std::function<void(const ContainerEvent&)> on_event) {
+  auto listener = std::make_unique<State::Listener>(state_, std::move(on_event));
+  state_->seen.clear(); // who begins to listen hears of what is there
+  state_->look_soon();
+  return listener;
+}
+
+Images* CriRuntime::images() {
+  return &state_->images;
+}
+
+void CriRuntime::exec_sync(const std::string& id, const std::vector<std::string>& command,
+                           Duration timeout, Done<ExecResult> done) {
+  pb::ExecSyncRequest request;
+  request.set_container_id(id);
+  request.mutable_cmd()->Add(command.begin(), command.end());
+  request.set_timeout(std::max<std::int64_t>(timeout.count_seconds(), 1));
+  rpc::call<pb::ExecSyncResponse>(
+      state_->channel, method("ExecSync"), request, {.timeout = timeout + Duration::seconds(10)},
+      [done = std::move(done)](const Result<pb::ExecSyncResponse>& response) {
+        done(response
+                 .map([](const pb::ExecSyncResponse& answer) {
+                   return ExecResult{answer.exit_code(), answer.stdout(), answer.stderr()};
+                 })
+                 .map_error(sort_out));
+      });
+}
+
+namespace {
+
+Done<pb::StreamingResponse> give_url(Done<std::string> done) {
+  return [done = std::move(done)](const Result<pb::StreamingResponse>& response) {
+    done(response.map([](const pb::StreamingResponse& answer) { return answer.url(); }));
+  };
+}
+
+} // namespace
+
+void CriRuntime::exec_url(const std::string& id, const std::vector<std::string>& command,
+                          const StreamWish& wish, Done<std::string> done) {
+  pb::ExecRequest request;
+  request.set_container_id(id);
+  request.mutable_cmd()->Add(command.begin(), command.end());
+  request.set_tty(wish.tty);
+  request.set_stdin(wish.in);
+  request.set_stdout(wish.out);
+  request.set_stderr(wish.err);
+  rpc::call<pb::StreamingResponse>(state_->channel, method("Exec"), request, kLook,
+                                   give_url(std::move(done)));
+}
+
+void CriRuntime::attach_url(const std::string& id, const StreamWish& wish, Done<std::string> done) {
+  pb::AttachRequest request;
+  request.set_container_id(id);
+  request.set_tty(wish.tty);
+  request.set_stdin(wish.in);
+  request.set_stdout(wish.out);
+  request.set_stderr(wish.err);
+  rpc::call<pb::StreamingResponse>(state_->channel, method("Attach"), request, kLook,
+                                   give_url(std::move(done)));
+}
+
+void CriRuntime::port_forward_url(const std::string& sandbox_id,
+                                  const std::vector<std::int32_t>& ports, Done<std::string> done) {
+  pb::PortForwardRequest request;
+  request.set_pod_sandbox_id(sandbox_id);
+  request.mutable_port()->Add(ports.begin(), ports.end());
+  rpc::call<pb::StreamingResponse>(state_->channel, method("PortForward"), request, kLook,
+                                   give_url(std::move(done)));
+}
+
+} // namespace berth::runtime::cri

@@ -1,0 +1,81 @@
+// The containers of a real machine: a container runtime (containerd, CRI-O) behind the Container
+// Runtime Interface v1 over gRPC. Source: node-plane facts of CRI v1; kubelet's kuberuntime.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "berth/runtime/runtime.h"
+
+namespace berth::net {
+class AsioLoop;
+}
+
+namespace berth::runtime::cri {
+
+struct CriOptions {
+  std::string endpoint;       ///< of RuntimeService, "unix:///run/containerd/containerd.sock"
+  std::string image_endpoint; ///< "": the same
+  /// Whose sandboxes are ours: those of other agents, and of a kubelet, on the same runtime are
+  /// neither seen nor touched.
+  std::string owner;
+  /// Where CDI specs are, for runtimes that do not look themselves; the last one wins.
+  std::vector<std::string> cdi_directories = {"/etc/cdi", "/var/run/cdi"};
+  /// How often the runtime is asked what it has.
+  Duration relist_every = Duration::seconds(1);
+};
+
+/// What a runtime says of itself.
+struct RuntimeInfo {
+  std::string name;    ///< "containerd"
+  std::string version; ///< "1.6.20"
+  bool ready = false;
+  std::string problem; ///< why it is not
+  /// Pods can have a network of their own; otherwise they share the machine's.
+  bool network_ready = false;
+  /// Puts CDI devices into containers by itself.
+  bool knows_cdi = false;
+};
+
+/// A runtime that is away is waited for: stopping and removing go on until they are done, other
+/// calls for two minutes. The loop must outlive it.
+class CriRuntime final : public Runtime {
+ public:
+  CriRuntime(net::AsioLoop& loop, CriOptions options);
+  ~CriRuntime() override;
+
+  /// Asks who is there. Errors: Unavailable (nobody), Invalid (it speaks another version). To be
+  /// asked before containers are made.
+  void probe(Done<RuntimeInfo> done);
+
+  std::string boot_id() const override;
+  void run_pod_sandbox(SandboxConfig config, Done<SandboxStatus> done) override;
+  void stop_pod_sandbox(const std::string& id, Done<void> done) override;
+  void remove_pod_sandbox(const std::string& id, Done<void> done) override;
+  void create_container(const std::string& sandbox_id, ContainerConfig config,
+                        Done<std::string> done) override;
+  void start_container(const std::string& id, Done<void> done) override;
+  void stop_container(const std::string& id, Duration grace, Done<void> done) override;
+  void remove_container(const std::string& id, Done<void> done) override;
+  void list(Done<Listing> done) override;
+  void container_status(const std::string& id, Done<ContainerStatus> done) override;
+  std::unique_ptr<EventStream> events(std::function<void(const ContainerEvent&)> on_event) override;
+  Images* images() override;
+  void exec_sync(const std::string& id, const std::vector<std::string>& command, Duration timeout,
+                 Done<ExecResult> done) override;
+  void exec_url(const std::string& id, const std::vector<std::string>& command,
+                const StreamWish& wish, Done<std::string> done) override;
+  void attach_url(const std::string& id, const StreamWish& wish, Done<std::string> done) override;
+  void port_forward_url(const std::string& sandbox_id, const std::vector<std::int32_t>& ports,
+                        Done<std::string> done) override;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+/// Label of every sandbox and container: the agent that made it.
+inline constexpr std::string_view kOwnerLabel = "berth.dev/agent";
+
+} // namespace berth::runtime::cri
