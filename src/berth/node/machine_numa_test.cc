@@ -136,7 +136,7 @@ TEST_F(NumaMachine, GpusOnTwoNodesAreTurnedAwayByRestricted) {
       Contains("TopologyAffinityError: Resources cannot be allocated with Topology locality"));
   EXPECT_TRUE(world().machine->agent()->devices().empty());
   EXPECT_THAT(numa().pods(), IsEmpty());
-  world().plane.create(pinned("b", "4").gpus(8));
+  world().plane.create(MachineWorld::bound("b").gpus(8));
   world().run(Duration::seconds(10));
   EXPECT_EQ(world().phase("b"), "Running") << "two nodes are fine where two are needed";
 }
