@@ -136,7 +136,7 @@ TEST_F(NumaMachine, GpusOnTwoNodesAreTurnedAwayByRestricted) {
       Contains("TopologyAffinityError: Resources cannot be allocated with Topology locality"));
   EXPECT_TRUE(world().machine->agent()->devices().empty());
   EXPECT_THAT(numa().pods(), IsEmpty());
-  world().plane.create(pinned("b", "4").gpus(8));
+  world().plane.create(MachineWorld::bound("b").gpus(8));
   world().run(Duration::seconds(10));
   EXPECT_EQ(world().phase("b"), "Running") << "two nodes are fine where two are needed";
 }
@@ -312,8 +312,8 @@ TEST_F(NumaMachine, TheAgentMayDieAtEveryStep) {
                                  .init_container("fetch"),
                              "8")
                              .image("i"));
-    world().plane.create(pinned("b", "4").gpus(2));
-    world().plane.create(MachineWorld::bound("c").cpu("1"));
+    world().plane.create(pinned("b", "4").gpus(2).run_for("24h"));
+    world().plane.create(MachineWorld::bound("c").cpu("1").run_for("24h"));
     const TimePoint end = world().plane.loop.now() + Duration::minutes(30);
     for (int event = 1; world().plane.loop.next() <= end && world().plane.loop.step(); ++event) {
       ASSERT_THAT(world().machine->broken_invariants(), IsEmpty());

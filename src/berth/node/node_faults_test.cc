@@ -26,7 +26,7 @@ class NodeFaults : public test::MachineFixture {
 };
 
 TEST_F(NodeFaults, AnAgentThatRestartsBeforeThePluginLeavesRunningPodsAlone) {
-  plane.create(bound("a").gpus(2));
+  plane.create(bound("a").gpus(2).run_for("24h"));
   run(Duration::seconds(10));
   const auto before = held_by("a");
   machine->crash_plugin();
@@ -42,7 +42,7 @@ TEST_F(NodeFaults, AnAgentThatRestartsBeforeThePluginLeavesRunningPodsAlone) {
 }
 
 TEST_F(NodeFaults, AnInitContainerThatHasEndedNeedsNoDeviceAfterARestart) {
-  plane.create(bound("a").gpus(2).init_container("fetch").image("i").gpus(2));
+  plane.create(bound("a").gpus(2).run_for("24h").init_container("fetch").image("i").gpus(2));
   run(Duration::seconds(20));
   ASSERT_EQ(phase("a"), "Running");
   const auto before = held_by("a");
