@@ -36,8 +36,11 @@ void Fleet::add(const NodeGroup& group, const NodeLabels& node_labels) {
         labels.emplace(key, value);
       }
     }
-    add(node::MachineOptions{
-        .name = name, .platform = platform, .labels = std::move(labels), .taints = group.taints});
+    add(node::MachineOptions{.name = name,
+                             .platform = platform,
+                             .labels = std::move(labels),
+                             .taints = group.taints,
+                             .numa = group.numa});
   }
 }
 

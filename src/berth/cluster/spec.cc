@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "berth/api/json.h"
+#include "berth/node/simulated_machine.h"
 
 namespace berth::cluster {
 namespace {
@@ -134,7 +135,28 @@ Result<NodeGroup> read_group(const json::value& entry, const hardware::Catalogue
       group.taints.push_back(std::move(read));
     }
   }
+  BERTH_TRY(group.numa, read_kubelet(entry, group, catalogue));
   return group;
+}
+
+/// The agents' settings, which must suit the machine.
+Result<topology::Settings> read_kubelet(const json::value& entry, const NodeGroup& group,
+                                        const hardware::Catalogue& catalogue) {
+  const json::value* kubelet = api::find(entry, "kubelet");
+  if (kubelet == nullptr) {
+    return topology::Settings();
+  }
+  auto settings = topology::read_settings(*kubelet);
+  if (!settings) {
+    const std::string field = settings.error().where ? "." + settings.error().where->field : "";
+    return fail(Code::Invalid, fmt::format("kubelet{}: {}", field, settings.error().message));
+  }
+  if (auto rules = node::numa_rules(
+          {.name = group.platform, .platform = catalogue.find(group.platform), .numa = *settings});
+      !rules) {
+    return fail(Code::Invalid, fmt::format("kubelet: {}", rules.error().message));
+  }
+  return settings;
 }
 
 Error at_manifest(Error error, const api::Manifest& manifest, std::string field) {

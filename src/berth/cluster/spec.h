@@ -13,6 +13,7 @@
 #include "berth/cluster/topology_file.h"
 #include "berth/hardware/platform.h"
 #include "berth/model/node.h"
+#include "berth/topology/settings.h"
 
 namespace berth::cluster {
 
@@ -23,6 +24,7 @@ struct NodeGroup {
   std::string prefix; ///< "" means the platform's name
   api::Labels labels; ///< added to those the agent sets
   std::vector<model::Taint> taints;
+  topology::Settings numa = {}; ///< its agents' topology, CPU and memory manager policies
 };
 
 /// Something that happens to a node at a time after start.
@@ -70,8 +72,8 @@ Result<Fault> parse_fault(std::string_view text);
 std::string to_string(const Fault& fault);
 
 /// A --cluster file: `apiVersion: berth.dev/v1alpha1, kind: Cluster` documents (spec.nodes[]:
-/// platform, count, name, labels, taints; spec.faults[]: texts as for parse_fault) and Kubernetes
-/// Node objects, in any mix.
+/// platform, count, name, labels, taints, kubelet (see topology::read_settings); spec.faults[]:
+/// texts as for parse_fault) and Kubernetes Node objects, in any mix.
 Result<ClusterSpec>
 read_cluster_spec(const std::vector<api::Manifest>& manifests,
                   const hardware::Catalogue& catalogue = hardware::Catalogue::builtin());

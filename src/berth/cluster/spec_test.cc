@@ -125,6 +125,27 @@ status:
   EXPECT_EQ(spec.node_count(), 4);
 }
 
+TEST(ClusterSpecTest, ReadsWhatAgentsDoAboutNumaNodes) {
+  const ClusterSpec spec = must_read(R"(
+apiVersion: berth.dev/v1alpha1
+kind: Cluster
+metadata: {name: pinned}
+spec:
+  nodes:
+  - platform: dgx-h100
+    kubelet:
+      topologyManagerPolicy: restricted
+      cpuManagerPolicy: static
+      cpuManagerPolicyOptions: {full-pcpus-only: "true"}
+      memoryManagerPolicy: Static
+)");
+  ASSERT_EQ(spec.groups.size(), 1U);
+  EXPECT_EQ(spec.groups[0].numa.alignment.policy, topology::Policy::Restricted);
+  EXPECT_EQ(spec.groups[0].numa.cpu_policy, topology::CpuPolicy::Static);
+  EXPECT_TRUE(spec.groups[0].numa.cpu_options.full_pcpus_only);
+  EXPECT_EQ(spec.groups[0].numa.memory_policy, topology::MemoryPolicy::Static);
+}
+
 class BadClusterSpecTest : public testing::TestWithParam<BadText> {};
 
 TEST_P(BadClusterSpecTest, SaysWhatIsWrong) {
@@ -159,6 +180,15 @@ INSTANTIATE_TEST_SUITE_P(
         BadText{"fault_gpu",
                 "  nodes: [{platform: hgx-a100-4}]\n  faults: ['1m:xid:hgx-a100-4-1:4']",
                 "has no GPU 4"},
+        BadText{"unknown_kubelet_field", "  nodes: [{platform: dgx-h100, kubelet: {maxPods: 3}}]",
+                "spec.nodes[0]: kubelet.maxPods: not a field that the agent knows"},
+        BadText{"unknown_topology_policy",
+                "  nodes: [{platform: dgx-h100, kubelet: {topologyManagerPolicy: strict}}]",
+                "kubelet.topologyManagerPolicy: unknown policy: \"strict\""},
+        BadText{"reserved_cpus_that_are_not_there",
+                "  nodes: [{platform: dgx-h100, kubelet: {cpuManagerPolicy: static, "
+                "reservedSystemCPUs: '500'}}]",
+                "kubelet: reserved CPUs that the machine does not have: 500"},
         BadText{"bad_fault", "  nodes: [{platform: dgx-h100}]\n  faults: [7]",
                 "spec.faults[0]: not a fault"}),
     [](const auto& one) { return one.param.name; });

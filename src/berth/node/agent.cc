@@ -19,6 +19,7 @@
 #include "berth/node/device_manager.h"
 #include "berth/node/node_reporter.h"
 #include "berth/node/node_status.h"
+#include "berth/node/numa_entries.h"
 #include "berth/node/orphan.h"
 #include "berth/node/plugin_endpoints.h"
 #include "berth/node/pod_worker.h"
@@ -42,6 +43,27 @@ std::string address_of(const api::json::value& node, std::string_view type) {
     }
   }
   return "";
+}
+
+// The CPUs and memory a container was made with.
+FoundNuma found_numa(const std::string& uid, const std::string& container,
+                     const api::Labels& annotations) {
+  FoundNuma found;
+  if (const auto text = annotations.find(std::string(kCpusAnnotation)); text != annotations.end()) {
+    if (auto cpus = topology::CpuSet::parse(text->second)) {
+      found.cpus =
+          topology::CpuAssignment{.pod_uid = uid, .container = container, .cpus = *std::move(cpus)};
+    }
+  }
+  if (const auto text = annotations.find(std::string(kMemoryAnnotation));
+      text != annotations.end()) {
+    found.memory = parse_memory(text->second);
+    if (found.memory) {
+      found.memory->pod_uid = uid;
+      found.memory->container = container;
+    }
+  }
+  return found;
 }
 
 } // namespace
@@ -126,6 +148,7 @@ DeviceManagerOptions Agent::State::device_options() {
   return {.boot_id = place.runtime->boot_id(),
           .startup_wait = options.device_wait,
           .patience = options.patience,
+          .numa = options.numa,
           .needs_plugin = [this](std::string_view resource) { return needs_plugin(resource); },
           .gpu_of_index = [this](int index) { return gpu_of_index(index); },
           .holder_state = [this](std::string_view uid) { return holder_state(uid); },
@@ -213,9 +236,13 @@ void Agent::State::adopt_devices(Found found_as) {
     for (const auto& [container, status] : latest) {
       const bool ended = status->state == runtime::ContainerState::Exited;
       const auto text = status->annotations.find(kDevicesAnnotation);
-      if (ended == (found_as == Found::Ended) && text != status->annotations.end()) {
+      if (ended != (found_as == Found::Ended)) {
+        continue;
+      }
+      if (text != status->annotations.end()) {
         devices.adopt(uid, container, parse_devices(text->second), found_as);
       }
+      devices.adopt_numa(found_numa(uid, container, status->annotations), found_as);
     }
   }
 }
@@ -433,13 +460,13 @@ void Agent::State::on_verdict(const std::string& uid, const AllocationVerdict& v
     return;
   case AllocationVerdict::Kind::Wait:
     waiting.insert(uid);
-    it->second->wait(verdict.message);
+    it->second->wait(verdict.message, verdict.reason);
     return;
-  case AllocationVerdict::Kind::Rejected:
-    it->second->reject(
-        "UnexpectedAdmissionError",
-        fmt::format("Allocate failed due to {}, which is unexpected", verdict.message));
+  case AllocationVerdict::Kind::Rejected: {
+    const Verdict failure = allocation_failure(verdict.message, verdict.reason);
+    it->second->reject(failure.why.reason, failure.why.message);
     return;
+  }
   }
 }
 
@@ -583,6 +610,10 @@ PodResourcesReport Agent::pod_resources() const {
 
 const DeviceLedger& Agent::devices() const {
   return state_->devices.ledger();
+}
+
+const topology::NumaBook& Agent::numa() const {
+  return state_->devices.numa();
 }
 
 } // namespace berth::node

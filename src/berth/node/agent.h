@@ -20,6 +20,8 @@
 #include "berth/node/device_options.h"
 #include "berth/node/pod_resources.h"
 #include "berth/runtime/runtime.h"
+#include "berth/topology/numa_book.h"
+#include "berth/topology/settings.h"
 
 namespace berth::node {
 
@@ -39,6 +41,8 @@ struct AgentOptions {
   Patience patience = Patience::Wait;
   /// How long the first node status is held back for plugins to come back after a restart.
   Duration status_wait = Duration::seconds(10);
+  /// What is done about NUMA nodes: topology, CPU and memory manager policies; by default none.
+  topology::Rules numa;
   std::uint64_t seed = 1;
 };
 
@@ -73,6 +77,8 @@ class Agent {
   deviceplugin::Registration& plugin_registration();
   /// Who has which devices now, and which there are to have.
   PodResourcesReport pod_resources() const;
+  /// Whose CPUs and memory are where.
+  const topology::NumaBook& numa() const;
   /// The pod is here and does over and over what it has done before (see repeats() in pod_view.h).
   bool repeats(std::string_view pod_uid) const;
 

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "berth/api/json.h"
+#include "berth/node/numa_entries.h"
 
 namespace berth::node {
 namespace {
@@ -188,11 +189,17 @@ std::string encode_checkpoint(const Checkpoint& checkpoint) {
   for (const auto& [resource, ids] : checkpoint.registered) {
     registered[resource] = write(ids);
   }
-  const std::string payload =
-      api::to_json(json::object{{"bootID", checkpoint.boot_id},
-                                {"podDeviceEntries", entries},
-                                {"registeredDevices", registered},
-                                {"departedResources", write(checkpoint.departed)}});
+  json::object document{{"bootID", checkpoint.boot_id},
+                        {"podDeviceEntries", entries},
+                        {"registeredDevices", registered},
+                        {"departedResources", write(checkpoint.departed)}};
+  if (!checkpoint.cpus.empty()) {
+    document["podCPUEntries"] = write_cpu_entries(checkpoint.cpus);
+  }
+  if (!checkpoint.memory.empty()) {
+    document["podMemoryEntries"] = write_memory_entries(checkpoint.memory);
+  }
+  const std::string payload = api::to_json(document);
   return header_of(payload) + payload;
 }
 
@@ -219,6 +226,20 @@ Result<Checkpoint> decode_checkpoint(std::string_view bytes) {
   }
   if (const json::value* departed = api::find(*document, "departedResources")) {
     checkpoint.departed = read_texts(*departed);
+  }
+  if (const json::value* cpus = api::find(*document, "podCPUEntries")) {
+    auto read = read_cpu_entries(*cpus);
+    if (!read) {
+      return corrupted(read.error().message);
+    }
+    checkpoint.cpus = *std::move(read);
+  }
+  if (const json::value* memory = api::find(*document, "podMemoryEntries")) {
+    auto read = read_memory_entries(*memory);
+    if (!read) {
+      return corrupted(read.error().message);
+    }
+    checkpoint.memory = *std::move(read);
   }
   return checkpoint;
 }

@@ -1,4 +1,4 @@
-// What the device manager must remember over a crash, and its form on disk: one header line with
+// What the resource managers must remember over a crash, and its form on disk: one header line with
 // the CRC32C of the canonical JSON that follows. Own format: the kubelet's checksum is of a Go
 // printer's dump and cannot be reproduced.
 #pragma once
@@ -11,6 +11,8 @@
 
 #include "berth/base/result.h"
 #include "berth/node/device_ledger.h"
+#include "berth/topology/cpu_ledger.h"
+#include "berth/topology/memory_ledger.h"
 
 namespace berth::node {
 
@@ -21,6 +23,9 @@ struct Checkpoint {
   std::map<std::string, std::vector<std::string>> registered;
   /// Resources whose plugin is gone for good: the Node shows 0 of them.
   std::vector<std::string> departed;
+  /// CPUs and memory of containers that have their own.
+  std::vector<topology::CpuAssignment> cpus;
+  std::vector<topology::MemoryAssignment> memory;
 
   bool operator==(const Checkpoint&) const = default;
 };

@@ -111,6 +111,50 @@ TEST(Checkpoint, SaysWhatIsWrong) {
   }
 }
 
+TEST(Checkpoint, RemembersCpusAndMemory) {
+  Checkpoint checkpoint = sample();
+  checkpoint.cpus = {{.pod_uid = "u", .container = "c", .cpus = {1, 2, 9}}};
+  checkpoint.memory = {{.pod_uid = "u",
+                        .container = "c",
+                        .nodes = topology::NumaMask::of({0, 3}),
+                        .amounts = {{"hugepages-2Mi", 8}, {"memory", 1 << 30}}}};
+  const auto again = decode_checkpoint(encode_checkpoint(checkpoint));
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(*again, checkpoint);
+}
+
+struct BadEntry {
+  const char* name;
+  const char* content;
+};
+class BadEntries : public ::testing::TestWithParam<BadEntry> {};
+
+TEST_P(BadEntries, AreCorruptionAndNothingIsRead) {
+  EXPECT_THAT(error_of(with_header(GetParam().content)), StartsWith("checkpoint is corrupted: "));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, BadEntries,
+    ::testing::Values(
+        BadEntry{"CpusAreNoList", R"({"podCPUEntries": {}})"},
+        BadEntry{"CpusOfNobody", R"({"podCPUEntries": [{"cpuset": "1"}]})"},
+        BadEntry{"NoCpuList",
+                 R"({"podCPUEntries": [{"podUID": "u", "containerName": "c", "cpuset": "x"}]})"},
+        BadEntry{"MemoryIsNoList", R"({"podMemoryEntries": 3})"},
+        BadEntry{"MemoryOfNobody", R"({"podMemoryEntries": [{"memory": "0 memory=1"}]})"},
+        BadEntry{"NoNodes",
+                 R"({"podMemoryEntries": [{"podUID": "u", "containerName": "c", "memory": ""}]})"},
+        BadEntry{
+            "NodeOutOfRange",
+            R"({"podMemoryEntries": [{"podUID": "u", "containerName": "c", "memory": "64"}]})"},
+        BadEntry{
+            "NoAmount",
+            R"({"podMemoryEntries": [{"podUID": "u", "containerName": "c", "memory": "0 memory"}]})"},
+        BadEntry{
+            "NegativeAmount",
+            R"({"podMemoryEntries": [{"podUID": "u", "containerName": "c", "memory": "0 memory=-1"}]})"}),
+    [](const auto& each) { return each.param.name; });
+
 // A crash during a write, wherever: what is read afterwards is what was there before or what was to
 // be there, whole.
 TEST(CheckpointStore, ACrashAnywhereLeavesTheOldOrTheNew) {

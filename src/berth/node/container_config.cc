@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "berth/node/container_env.h"
+#include "berth/node/numa_entries.h"
 #include "berth/node/pod_actions.h"
 #include "berth/node/volume_path.h"
 
@@ -121,6 +122,8 @@ runtime::ContainerConfig make_container_config(const api::Object& pod, const mod
     config.devices.push_back({device.container_path, device.host_path, device.permissions});
   }
   config.cdi_devices = plan.edits.cdi_devices;
+  config.cpuset_cpus = plan.cpuset_cpus;
+  config.cpuset_mems = plan.cpuset_mems;
   config.labels = pod_labels(view);
   config.labels[std::string(runtime::kContainerNameLabel)] = plan.container->name;
   config.annotations.insert(plan.edits.annotations.begin(), plan.edits.annotations.end());
@@ -131,6 +134,12 @@ runtime::ContainerConfig make_container_config(const api::Object& pod, const mod
       fmt::to_string(plan.restart_delay.count_seconds());
   if (!plan.devices.empty()) {
     config.annotations[std::string(kDevicesAnnotation)] = format_devices(plan.devices);
+  }
+  if (!plan.cpus_annotation.empty()) {
+    config.annotations[std::string(kCpusAnnotation)] = plan.cpus_annotation;
+  }
+  if (!plan.memory_annotation.empty()) {
+    config.annotations[std::string(kMemoryAnnotation)] = plan.memory_annotation;
   }
   return config;
 }

@@ -27,7 +27,11 @@ struct ContainerPlan {
   Duration restart_delay;
   deviceplugin::ContainerAllocateResponse edits;
   std::map<std::string, std::vector<std::string>>
-      devices; ///< resource to ids: remembered by the runtime
+      devices;                   ///< resource to ids: remembered by the runtime
+  std::string cpuset_cpus;       ///< "": any
+  std::string cpuset_mems;       ///< "": any
+  std::string cpus_annotation;   ///< CPUs of its own, remembered by the runtime
+  std::string memory_annotation; ///< memory of its own, likewise
   std::string pod_ip;
   std::string host_ip;
   /// On a machine with GPUs a container without one says so to whatever reads

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "berth/node/numa_entries.h"
+
 namespace berth::node {
 namespace {
 
@@ -36,7 +38,8 @@ class Start : public std::enable_shared_from_this<Start> {
       create();
       return;
     case AllocationVerdict::Kind::Rejected:
-      finish({.kind = StartResult::Kind::DevicesRejected, .why = {"", verdict.message}});
+      finish(
+          {.kind = StartResult::Kind::DevicesRejected, .why = {verdict.reason, verdict.message}});
       return;
     case AllocationVerdict::Kind::Wait:
       if (allocated_again_) {
@@ -79,6 +82,7 @@ class Start : public std::enable_shared_from_this<Start> {
     for (const Holding* holding : devices_->ledger().of_container(uid, order_.container->name)) {
       plan.devices[holding->resource] = holding->ids();
     }
+    add_numa(plan);
     runtime_->create_container(order_.sandbox_id,
                                make_container_config(order_.object, *order_.pod, plan),
                                step([](Start& self, Result<std::string> id) {
@@ -88,6 +92,18 @@ class Start : public std::enable_shared_from_this<Start> {
                                    self.fail_with("CreateContainerError", id.error());
                                  }
                                }));
+  }
+
+  void add_numa(ContainerPlan& plan) const {
+    const std::string& uid = order_.pod->meta.uid;
+    const std::string& name = order_.container->name;
+    const topology::NumaBook& numa = devices_->numa();
+    plan.cpuset_cpus = numa.cpuset_cpus(uid, name);
+    plan.cpuset_mems = numa.cpuset_mems(uid, name);
+    plan.cpus_annotation = numa.cpus().find(uid, name).value_or(topology::CpuSet()).to_string();
+    if (const auto* memory = numa.memory().find(uid, name)) {
+      plan.memory_annotation = format_memory(*memory);
+    }
   }
 
   void start(const std::string& id) {

@@ -8,8 +8,9 @@
 #include <fmt/format.h>
 
 #include "berth/base/log.h"
-#include "berth/hardware/choose.h"
+#include "berth/node/pick_facts.h"
 #include "berth/node/plugin_call.h"
+#include "berth/node/pod_alignment.h"
 
 namespace berth::node {
 namespace {
@@ -21,15 +22,25 @@ using deviceplugin::ContainerAllocateResponse;
 
 // One pod's way through allocation.
 struct DeviceAllocator::Allocation {
+  struct Stop {
+    ContainerRef container;
+    std::vector<DeviceRequest> requests;
+  };
   std::shared_ptr<const model::Pod> pod;
-  std::vector<DeviceRequest> requests;
-  std::size_t next = 0;
+  std::vector<Stop> stops;
+  std::size_t stop = 0;
+  std::size_t request = 0; ///< of the stop
   Done done;
   bool cancelled = false;
+  bool started = false;
   std::map<std::string, std::set<std::string>>
       reusable; ///< resource to ids that init containers left
   std::vector<std::pair<std::string, std::string>>
-      granted; ///< container, resource: new in this attempt
+      granted;                             ///< container, resource: new in this attempt
+  std::unique_ptr<PodAlignment> alignment; ///< null: NUMA nodes do not count
+  bool aligned = false;                    ///< the present container
+
+  const DeviceRequest& now() const { return stops[stop].requests[request]; }
 };
 
 DeviceAllocator::DeviceAllocator(Loop& loop, std::shared_ptr<DeviceBook> book)
@@ -38,10 +49,22 @@ DeviceAllocator::DeviceAllocator(Loop& loop, std::shared_ptr<DeviceBook> book)
 void DeviceAllocator::allocate(std::shared_ptr<const model::Pod> pod, AllocationScope scope,
                                Done done) {
   auto allocation = std::make_shared<Allocation>();
-  allocation->requests = book_->requests_of(*pod);
-  if (scope == AllocationScope::Running) {
-    std::erase_if(allocation->requests,
-                  [](const DeviceRequest& request) { return request.role == Role::Init; });
+  const std::vector<DeviceRequest> requests = book_->requests_of(*pod);
+  for (const ContainerRef& ref : containers_of(pod->spec)) {
+    if (scope == AllocationScope::Running && ref.role == Role::Init) {
+      continue;
+    }
+    Allocation::Stop& stop = allocation->stops.emplace_back();
+    stop.container = ref;
+    std::ranges::copy_if(requests, std::back_inserter(stop.requests), [&](const auto& request) {
+      return request.container == ref.container->name;
+    });
+  }
+  if (book_->numa().active()) {
+    allocation->alignment = std::make_unique<PodAlignment>(book_, pod);
+    std::ranges::stable_partition(allocation->stops, [](const Allocation::Stop& stop) {
+      return stop.container.role != Role::Init;
+    });
   }
   allocation->pod = std::move(pod);
   allocation->done = std::move(done);
@@ -69,64 +92,16 @@ void DeviceAllocator::serve() {
   });
 }
 
-PickRequest DeviceAllocator::pick_request(const Allocation& allocation,
-                                          const DeviceRequest& request) const {
-  const std::string& uid = allocation.pod->meta.uid;
-  PickRequest pick{.pod_uid = uid,
-                   .container = request.container,
-                   .resource = request.resource,
-                   .required = request.count};
-  if (const Holding* existing = book_->ledger().find(uid, request.container, request.resource)) {
-    pick.existing = existing->ids();
-  }
-  if (const DevicePool* pool = book_->endpoints().pool(request.resource)) {
-    pick.registered = true;
-    if (book_->endpoints().live(request.resource)) {
-      pick.healthy = pool->healthy();
-    }
-    for (const std::string& id : pick.healthy) {
-      if (const auto nodes = pool->numa_of(id); !nodes.empty()) {
-        pick.numa[id] = nodes;
-      }
-    }
-  }
-  pick.held = book_->ledger().held(request.resource);
-  if (const auto left = allocation.reusable.find(request.resource);
-      left != allocation.reusable.end()) {
-    pick.reusable = left->second;
-  }
-  if (request.role == Role::Init) {
-    // A pod whose init phase runs again: its app containers do not run, so what they hold is there
-    // to use.
-    for (const Holding* holding : book_->ledger().of_pod(uid)) {
-      const auto spec = std::ranges::find(allocation.pod->spec.containers, holding->container,
-                                          &model::Container::name);
-      if (holding->resource == request.resource && spec != allocation.pod->spec.containers.end()) {
-        const auto ids = holding->ids();
-        pick.reusable.insert(ids.begin(), ids.end());
-      }
-    }
-  }
-  if (request.resource == model::kGpuResource) {
-    pick.chosen = chosen_gpus(*allocation.pod);
+PickRequest DeviceAllocator::facts(const Allocation& allocation,
+                                   const DeviceRequest& request) const {
+  const auto left = allocation.reusable.find(request.resource);
+  PickRequest pick =
+      pick_facts(*book_, *allocation.pod, request,
+                 left == allocation.reusable.end() ? std::set<std::string>() : left->second);
+  if (allocation.alignment) {
+    pick.hint = allocation.alignment->nodes_of(request.container);
   }
   return pick;
-}
-
-std::optional<std::vector<std::string>> DeviceAllocator::chosen_gpus(const model::Pod& pod) const {
-  const auto annotation = pod.meta.annotations.find(model::kGpuIndicesAnnotation);
-  if (annotation == pod.meta.annotations.end()) {
-    return std::nullopt;
-  }
-  std::vector<std::string> ids;
-  const auto mask = hardware::parse_gpu_indices(annotation->second);
-  for (int index = 0; mask && index < 32; ++index) {
-    if ((*mask >> index) & 1U) {
-      // A GPU that is not here stays in the list, so that the message can name it.
-      ids.push_back(book_->options().gpu_of_index(index).value_or(fmt::format("gpu {}", index)));
-    }
-  }
-  return ids;
 }
 
 AllocationVerdict DeviceAllocator::verdict_of(const Error& error,
@@ -158,19 +133,61 @@ AllocationVerdict DeviceAllocator::verdict_of(const Error& error,
 
 void DeviceAllocator::step(const Turn& allocation) {
   if (allocation->cancelled) {
-    finish(allocation, {AllocationVerdict::Kind::Rejected, "the pod is being deleted"});
+    finish(allocation, {AllocationVerdict::Kind::Rejected, "the pod is being deleted", ""});
     return;
   }
-  if (allocation->next == 0) {
+  if (!allocation->started) {
+    allocation->started = true;
     book_->drop_gone();
   }
-  if (allocation->next == allocation->requests.size()) {
-    book_->prove(allocation->pod->meta.uid);
-    finish(allocation, {});
-    return;
+  while (allocation->stop < allocation->stops.size()) {
+    const Allocation::Stop& stop = allocation->stops[allocation->stop];
+    if (allocation->alignment && !allocation->aligned && !begin_container(allocation)) {
+      return;
+    }
+    if (allocation->request < stop.requests.size()) {
+      next_request(allocation);
+      return;
+    }
+    if (allocation->alignment) {
+      const auto verdict = allocation->alignment->complete(stop.container.container->name);
+      if (verdict.kind != AllocationVerdict::Kind::Granted) {
+        finish(allocation, verdict);
+        return;
+      }
+    }
+    ++allocation->stop;
+    allocation->request = 0;
+    allocation->aligned = false;
   }
-  const DeviceRequest& request = allocation->requests[allocation->next];
-  const PickRequest pick = pick_request(*allocation, request);
+  book_->prove(allocation->pod->meta.uid);
+  finish(allocation, {});
+}
+
+// Where the container is to be is decided once its devices can be had at all, so that what is
+// missing is waited for as ever. False: the allocation is over.
+bool DeviceAllocator::begin_container(const Turn& allocation) {
+  const Allocation::Stop& stop = allocation->stops[allocation->stop];
+  std::vector<PickRequest> picks;
+  for (const DeviceRequest& request : stop.requests) {
+    picks.push_back(facts(*allocation, request));
+    if (const auto plan = plan_pick(picks.back()); !plan) {
+      finish(allocation, verdict_of(plan.error(), picks.back()));
+      return false;
+    }
+  }
+  AllocationVerdict verdict = allocation->alignment->begin(stop.container, picks);
+  if (verdict.kind != AllocationVerdict::Kind::Granted) {
+    finish(allocation, std::move(verdict));
+    return false;
+  }
+  allocation->aligned = true;
+  return true;
+}
+
+void DeviceAllocator::next_request(const Turn& allocation) {
+  const DeviceRequest& request = allocation->now();
+  const PickRequest pick = facts(*allocation, request);
   const auto plan = plan_pick(pick);
   if (!plan) {
     finish(allocation, verdict_of(plan.error(), pick));
@@ -178,7 +195,7 @@ void DeviceAllocator::step(const Turn& allocation) {
   }
   if (pick.existing) {
     pass_on(*allocation, request);
-    ++allocation->next;
+    ++allocation->request;
     step(allocation);
     return;
   }
@@ -286,7 +303,7 @@ void DeviceAllocator::grant(const Turn& allocation, const DeviceRequest& request
   }
   allocation->granted.emplace_back(request.container, request.resource);
   pass_on(*allocation, request);
-  ++allocation->next;
+  ++allocation->request;
   step(allocation);
 }
 
@@ -312,6 +329,9 @@ void DeviceAllocator::finish(const Turn& allocation, AllocationVerdict verdict) 
   }
   if (verdict.kind != AllocationVerdict::Kind::Granted) {
     book_->take_back(allocation->pod->meta.uid, allocation->granted);
+    if (allocation->alignment) {
+      allocation->alignment->take_back();
+    }
   }
   queue_.pop_front();
   serving_ = false;

@@ -1,6 +1,6 @@
-// Giving a pod its devices: container by container, resource by resource, asking the plugin which
-// devices it would prefer and what the container needs to use them. Order and texts are the
-// kubelet's.
+// Giving a pod what is its alone: container by container, first the topology manager's word where
+// it is to be, then devices, resource by resource, asking the plugin which it would prefer and what
+// the container needs to use them, then CPUs and memory. Order and texts are the kubelet's.
 #pragma once
 
 #include <deque>
@@ -14,22 +14,11 @@
 #include "berth/base/loop.h"
 #include "berth/deviceplugin/contract.h"
 #include "berth/model/pod.h"
+#include "berth/node/allocation_verdict.h"
 #include "berth/node/device_book.h"
 #include "berth/node/device_picker.h"
 
 namespace berth::node {
-
-/// What came of asking for a pod's devices.
-struct AllocationVerdict {
-  enum class Kind {
-    Granted,
-    Wait, ///< a plugin is coming back, or a dying pod still holds them: ask again when something
-          ///< changes
-    Rejected, ///< never
-  };
-  Kind kind = Kind::Granted;
-  std::string message; ///< the kubelet's error text
-};
 
 /// Which containers still need their devices.
 enum class AllocationScope {
@@ -45,8 +34,9 @@ class DeviceAllocator : public std::enable_shared_from_this<DeviceAllocator> {
 
   DeviceAllocator(Loop& loop, std::shared_ptr<DeviceBook> book);
 
-  /// Every container of the pod gets its devices, init containers first, or none gets new ones.
-  /// `done` comes by a later task.
+  /// Every container of the pod gets its devices, CPUs and memory, or none gets new ones. Init
+  /// containers come first; where NUMA nodes count they come last, so that what they use is what
+  /// their pod has anyway. `done` comes by a later task.
   void allocate(std::shared_ptr<const model::Pod> pod, AllocationScope scope, Done done);
   /// What the pod still asks for is rejected.
   void cancel(std::string_view pod_uid);
@@ -57,6 +47,8 @@ class DeviceAllocator : public std::enable_shared_from_this<DeviceAllocator> {
 
   void serve();
   void step(const Turn& allocation);
+  bool begin_container(const Turn& allocation);
+  void next_request(const Turn& allocation);
   void ask(const Turn& allocation, const DeviceRequest& request, const PickPlan& plan);
   void fetch(const Turn& allocation, const DeviceRequest& request, std::vector<std::string> ids);
   void grant(const Turn& allocation, const DeviceRequest& request,
@@ -64,8 +56,7 @@ class DeviceAllocator : public std::enable_shared_from_this<DeviceAllocator> {
   void pass_on(Allocation& allocation, const DeviceRequest& request);
   void finish(const Turn& allocation, AllocationVerdict verdict);
 
-  PickRequest pick_request(const Allocation& allocation, const DeviceRequest& request) const;
-  std::optional<std::vector<std::string>> chosen_gpus(const model::Pod& pod) const;
+  PickRequest facts(const Allocation& allocation, const DeviceRequest& request) const;
   AllocationVerdict verdict_of(const Error& error, const PickRequest& request) const;
 
   Loop* loop_;

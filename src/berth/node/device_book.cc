@@ -18,7 +18,7 @@ constexpr Duration kSaveAgain = Duration::seconds(10);
 } // namespace
 
 DeviceBook::DeviceBook(Loop& loop, CheckpointStore& store, DeviceManagerOptions options)
-    : loop_(&loop), store_(&store), options_(std::move(options)),
+    : loop_(&loop), store_(&store), options_(std::move(options)), numa_(options_.numa),
       endpoints_(loop, options_.endpoint_stop_grace, [this] { changed(); }),
       started_at_(loop.now()), save_again_(loop) {
   restore();
@@ -50,6 +50,7 @@ void DeviceBook::restore() {
       log(LogLevel::Error, kLog, "checkpoint gives a device twice, ignoring the second: " + what);
     }
   }
+  restore_numa(*checkpoint);
   for (const auto& [resource, ids] : checkpoint->registered) {
     endpoints_.restore(resource);
   }
@@ -58,11 +59,34 @@ void DeviceBook::restore() {
   }
 }
 
+// What another policy left, or what the machine no longer has, is of no use: the containers start
+// anew with what the policy of now gives them.
+void DeviceBook::restore_numa(const Checkpoint& checkpoint) {
+  const auto forget = [](std::string_view what, const auto& entry) {
+    log(LogLevel::Warn, kLog,
+        fmt::format("checkpoint gives {} to container {} of pod {}, which the policy or the "
+                    "machine no longer allows; ignored",
+                    what, entry.container, entry.pod_uid));
+  };
+  for (const topology::CpuAssignment& each : checkpoint.cpus) {
+    if (!numa_.record(each)) {
+      forget("CPUs", each);
+    }
+  }
+  for (const topology::MemoryAssignment& each : checkpoint.memory) {
+    if (!numa_.record(each)) {
+      forget("memory", each);
+    }
+  }
+}
+
 void DeviceBook::save() {
   Checkpoint checkpoint{.boot_id = options_.boot_id,
                         .holdings = ledger_.all(),
                         .registered = {},
-                        .departed = endpoints_.departed()};
+                        .departed = endpoints_.departed(),
+                        .cpus = numa_.cpus().all(),
+                        .memory = numa_.memory().all()};
   for (const std::string& resource : endpoints_.resources()) {
     checkpoint.registered[resource] = endpoints_.pool(resource)->healthy();
   }
@@ -105,11 +129,33 @@ void DeviceBook::take_back(std::string_view pod_uid,
   }
 }
 
+topology::Granted<void> DeviceBook::assign_numa(const topology::PodAsk& ask,
+                                                const topology::ContainerAsk& container,
+                                                const topology::Hint& hint) {
+  const bool had_all = numa_.complete(ask, container);
+  BERTH_CHECK(numa_.assign(ask, container, hint));
+  if (!had_all) {
+    save();
+  }
+  return {};
+}
+
+void DeviceBook::take_back_numa(std::string_view pod_uid,
+                                const std::vector<std::string>& containers) {
+  for (const std::string& container : containers) {
+    numa_.erase(pod_uid, container);
+  }
+  if (!containers.empty()) {
+    save();
+  }
+}
+
 void DeviceBook::release(std::string_view pod_uid) {
-  if (ledger_.of_pod(pod_uid).empty()) {
+  if (ledger_.of_pod(pod_uid).empty() && !numa_.has(pod_uid)) {
     return;
   }
   ledger_.erase_pod(pod_uid);
+  numa_.erase_pod(pod_uid);
   prove(pod_uid);
   changed();
 }
@@ -117,9 +163,11 @@ void DeviceBook::release(std::string_view pod_uid) {
 void DeviceBook::release_init_surplus(const model::Pod& pod) {
   bool released = false;
   for (const ContainerRef& ref : containers_of(pod.spec)) {
+    const std::string& name = ref.container->name;
     if (ref.role == Role::Init &&
-        !ledger_.of_container(pod.meta.uid, ref.container->name).empty()) {
-      ledger_.erase_container(pod.meta.uid, ref.container->name);
+        (!ledger_.of_container(pod.meta.uid, name).empty() || numa_.has(pod.meta.uid, name))) {
+      ledger_.erase_container(pod.meta.uid, name);
+      numa_.erase(pod.meta.uid, name);
       released = true;
     }
   }
@@ -130,10 +178,19 @@ void DeviceBook::release_init_surplus(const model::Pod& pod) {
 
 bool DeviceBook::drop_gone() {
   bool any = false;
-  for (const std::string& uid : ledger_.pods()) {
+  std::vector<std::string> holders = ledger_.pods();
+  if (numa_.active()) {
+    const std::vector<std::string> more = numa_.pods();
+    holders.insert(holders.end(), more.begin(), more.end());
+    std::ranges::sort(holders);
+    const auto repeated = std::ranges::unique(holders);
+    holders.erase(repeated.begin(), repeated.end());
+  }
+  for (const std::string& uid : holders) {
     if (options_.holder_state(uid) == HolderState::Gone) {
       log(LogLevel::Info, kLog, fmt::format("releasing devices of pod {}, which is gone", uid));
       ledger_.erase_pod(uid);
+      numa_.erase_pod(uid);
       unproven_.erase(uid);
       any = true;
     }
@@ -191,6 +248,49 @@ void DeviceBook::adopt(std::string_view pod_uid, std::string_view container,
                       container, pod_uid, resource));
       continue;
     }
+    save();
+  }
+}
+
+// As with devices: who runs is believed before the record, who has ended gets what is left.
+void DeviceBook::adopt_numa(const FoundNuma& container, Found found) {
+  if (!numa_.active()) {
+    return;
+  }
+  const auto make_way = [&](const auto& others, const auto& used, auto meets) {
+    for (const auto& other : others) {
+      if (other.pod_uid != used.pod_uid && meets(other)) {
+        log(LogLevel::Warn, kLog,
+            fmt::format("checkpoint gives container {} of pod {} CPUs or memory that container {} "
+                        "of pod {} uses",
+                        other.container, other.pod_uid, used.container, used.pod_uid));
+        numa_.erase(other.pod_uid, other.container);
+      }
+    }
+  };
+  bool adopted = false;
+  if (const auto& used = container.cpus) {
+    const auto known = numa_.cpus().find(used->pod_uid, used->container);
+    if (!known || (found == Found::MayRun && *known != used->cpus)) {
+      if (found == Found::MayRun) {
+        make_way(numa_.cpus().all(), *used,
+                 [&](const auto& other) { return other.cpus.meets(used->cpus); });
+      }
+      adopted = numa_.record(*used) || adopted;
+    }
+  }
+  if (const auto& used = container.memory) {
+    const auto* known = numa_.memory().find(used->pod_uid, used->container);
+    if (!known || (found == Found::MayRun && *known != *used)) {
+      if (found == Found::MayRun) {
+        make_way(numa_.memory().all(), *used, [&](const auto& other) {
+          return other.nodes.meets(used->nodes) && other.nodes != used->nodes;
+        });
+      }
+      adopted = numa_.record(*used) || adopted;
+    }
+  }
+  if (adopted) {
     save();
   }
 }

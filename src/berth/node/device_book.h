@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -16,11 +17,20 @@
 #include "berth/node/device_options.h"
 #include "berth/node/device_request.h"
 #include "berth/node/plugin_endpoints.h"
+#include "berth/topology/numa_book.h"
 
 namespace berth::node {
 
+struct Checkpoint;
+
 /// In which state a container was found that an earlier agent made.
 enum class Found { MayRun, Ended };
+
+/// What a container was found to have been made with.
+struct FoundNuma {
+  std::optional<topology::CpuAssignment> cpus;
+  std::optional<topology::MemoryAssignment> memory;
+};
 
 /// To be owned by a shared_ptr: its later tasks do nothing once it is gone.
 class DeviceBook : public std::enable_shared_from_this<DeviceBook> {
@@ -32,12 +42,19 @@ class DeviceBook : public std::enable_shared_from_this<DeviceBook> {
   PluginEndpoints& endpoints() { return endpoints_; }
   const PluginEndpoints& endpoints() const { return endpoints_; }
   const DeviceLedger& ledger() const { return ledger_; }
+  const topology::NumaBook& numa() const { return numa_; }
 
   /// See DeviceLedger::record. Saved.
   [[nodiscard]] bool record(Holding holding);
   /// Takes back what was recorded for (container, resource) pairs of the pod.
   void take_back(std::string_view pod_uid,
                  const std::vector<std::pair<std::string, std::string>>& granted);
+  /// See NumaBook::assign. Saved.
+  topology::Granted<void> assign_numa(const topology::PodAsk& ask,
+                                      const topology::ContainerAsk& container,
+                                      const topology::Hint& hint);
+  /// Takes back CPUs and memory of containers of the pod.
+  void take_back_numa(std::string_view pod_uid, const std::vector<std::string>& containers);
   /// Everything the pod held is free; told to on_change.
   void release(std::string_view pod_uid);
   /// The pod's init phase is over: what its init containers hold is free.
@@ -49,6 +66,8 @@ class DeviceBook : public std::enable_shared_from_this<DeviceBook> {
   /// See DeviceManager::adopt.
   void adopt(std::string_view pod_uid, std::string_view container,
              const std::map<std::string, std::vector<std::string>>& devices, Found found);
+  /// The same for CPUs and memory of a container's own.
+  void adopt_numa(const FoundNuma& container, Found found);
 
   /// What the pod holds is from before a reboot and nobody has confirmed it since.
   bool unproven(std::string_view pod_uid) const { return unproven_.contains(pod_uid); }
@@ -62,12 +81,14 @@ class DeviceBook : public std::enable_shared_from_this<DeviceBook> {
   void restore();
   void save();
   void changed();
+  void restore_numa(const Checkpoint& checkpoint);
   void take_from_others(const Holding& used);
 
   Loop* loop_;
   CheckpointStore* store_;
   DeviceManagerOptions options_;
   DeviceLedger ledger_;
+  topology::NumaBook numa_;
   PluginEndpoints endpoints_;
   TimePoint started_at_;
   std::set<std::string, std::less<>> unproven_;

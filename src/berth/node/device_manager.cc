@@ -49,6 +49,10 @@ void DeviceManager::adopt(std::string_view pod_uid, std::string_view container,
   book_->adopt(pod_uid, container, devices, found);
 }
 
+void DeviceManager::adopt_numa(const FoundNuma& container, Found found) {
+  book_->adopt_numa(container, found);
+}
+
 void DeviceManager::forget_gone() {
   book_->forget_gone();
 }
@@ -81,6 +85,10 @@ const PluginEndpoints& DeviceManager::plugins() const {
 
 const DeviceLedger& DeviceManager::ledger() const {
   return book_->ledger();
+}
+
+const topology::NumaBook& DeviceManager::numa() const {
+  return book_->numa();
 }
 
 } // namespace berth::node

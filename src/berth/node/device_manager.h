@@ -60,6 +60,8 @@ class DeviceManager final : public deviceplugin::Registration {
   /// for it or, with nothing recorded, what nobody else has.
   void adopt(std::string_view pod_uid, std::string_view container,
              const std::map<std::string, std::vector<std::string>>& devices, Found found);
+  /// The same for CPUs and memory of a container's own.
+  void adopt_numa(const FoundNuma& container, Found found);
   /// Releases what pods hold that are gone: for when every pod of the node is known.
   void forget_gone();
 
@@ -74,6 +76,8 @@ class DeviceManager final : public deviceplugin::Registration {
   std::vector<std::string> unhealthy(std::string_view resource) const;
   const DeviceLedger& ledger() const;
   const PluginEndpoints& plugins() const;
+  /// Whose CPUs and memory are where.
+  const topology::NumaBook& numa() const;
 
  private:
   std::shared_ptr<DeviceBook> book_;

@@ -343,6 +343,53 @@ TEST_F(Manager, APluginThatAnswersNothingIsGivenUpOnInTime) {
   EXPECT_EQ(allocate(pod(test::pod("b").gpus(1))).kind, Kind::Granted);
 }
 
+TEST_F(Manager, AdviceThatNeverComesIsPassedOver) {
+  gpus_->options.get_preferred_allocation_available = true;
+  plug(gpus_, kGpu);
+  gpus_->hides_preference = true;
+  EXPECT_EQ(allocate(pod(test::pod("a").gpus(2))).kind, Kind::Granted);
+  EXPECT_THAT(held("a"), ElementsAre("g0", "g1"));
+}
+
+TEST_F(Manager, AnAnswerThatComesTooLateGivesNothing) {
+  gpus_->takes = Duration::seconds(45);
+  const auto verdict = allocate(pod(test::pod("a").gpus(8)));
+  EXPECT_EQ(verdict.kind, Kind::Wait);
+  gpus_->takes = Duration();
+  EXPECT_EQ(allocate(pod(test::pod("b").gpus(8))).kind, Kind::Granted);
+  run(Duration::minutes(2));
+  EXPECT_THAT(held("a"), IsEmpty());
+  EXPECT_THAT(held("b"), SizeIs(8));
+}
+
+TEST_F(Manager, APluginThatDiesWhileItIsAskedIsWaitedFor) {
+  gpus_->takes = Duration::seconds(5);
+  std::optional<AllocationVerdict> verdict;
+  manager_->allocate(pod(test::pod("a").gpus(2)), AllocationScope::Whole,
+                     [&](AllocationVerdict said) { verdict = std::move(said); });
+  run(Duration::seconds(1));
+  gpus_->die();
+  run(Duration::minutes(1));
+  ASSERT_TRUE(verdict);
+  EXPECT_EQ(verdict->kind, Kind::Wait);
+  EXPECT_TRUE(manager_->ledger().empty());
+  EXPECT_THAT(saved().holdings, IsEmpty());
+}
+
+TEST_F(Manager, ADeviceThatDisappearsStaysWithItsPodAndLeavesTheCapacity) {
+  ASSERT_EQ(allocate(pod(test::pod("a").gpus(8))).kind, Kind::Granted);
+  gpus_->set_devices(devices("g", 6));
+  run();
+  EXPECT_EQ(manager_->accounting().at(kGpu), (DeviceCount{6, 6}));
+  EXPECT_THAT(held("a"), SizeIs(8));
+  EXPECT_EQ(manager_->health(kGpu, "g7"), DeviceHealth::Healthy) << "as the kubelet has it";
+  EXPECT_EQ(prepare(pod(test::pod("a").gpus(8))).kind, Kind::Granted);
+  EXPECT_EQ(allocate(pod(test::pod("b").gpus(1))).kind, Kind::Rejected);
+  manager_->release("uid-a");
+  EXPECT_EQ(allocate(pod(test::pod("b").gpus(6))).kind, Kind::Granted);
+  EXPECT_EQ(allocate(pod(test::pod("c").gpus(1))).kind, Kind::Rejected) << "what is gone is gone";
+}
+
 TEST_F(Manager, APluginsRefusalAndAnEmptyListAreRejections) {
   gpus_->give = [](const auto&) -> Result<std::vector<FakeDevicePlugin::Response>> {
     return fail(Code::Invalid, "no such device");

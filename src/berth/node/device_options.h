@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "berth/base/time.h"
+#include "berth/topology/settings.h"
 
 namespace berth::node {
 
@@ -27,6 +28,8 @@ struct DeviceManagerOptions {
   Duration startup_wait = Duration::minutes(5);
   Duration rpc_timeout = Duration::seconds(30);
   Patience patience = Patience::Wait;
+  /// What is done about NUMA nodes; by default nothing.
+  topology::Rules numa;
   /// Resources that only a plugin can give, known or not; others are never the manager's business.
   std::function<bool(std::string_view resource)> needs_plugin;
   /// The device of a GPU index, for pods whose GPUs the scheduler chose; none if there is no such

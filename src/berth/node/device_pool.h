@@ -47,6 +47,8 @@ class DevicePool {
   /// A list has come since start().
   bool listed() const { return listed_; }
 
+  /// All of them, as the plugin last listed them.
+  const std::vector<deviceplugin::Device>& devices() const { return devices_; }
   /// Fit for allocation, in the plugin's order.
   std::vector<std::string> healthy() const;
   /// Ids that the plugin itself called unhealthy, sorted.

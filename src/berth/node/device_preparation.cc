@@ -35,6 +35,17 @@ void DevicePreparation::prepare(std::shared_ptr<const model::Pod> pod, const std
 
 AllocationVerdict DevicePreparation::check(const model::Pod& pod,
                                            const std::string& container) const {
+  if (book_->numa().active()) {
+    const topology::PodAsk ask = topology::ask_of(pod);
+    const topology::ContainerAsk* part = ask.find(container);
+    if (part && !book_->numa().complete(ask, *part)) {
+      return {
+          AllocationVerdict::Kind::Wait,
+          fmt::format("no CPUs or memory found allocated in local cache for pod {}, container {}",
+                      log_name(pod), container),
+          ""};
+    }
+  }
   const bool old_boot = book_->unproven(pod.meta.uid);
   for (const DeviceRequest& request : book_->requests_of(pod)) {
     if (request.container != container) {

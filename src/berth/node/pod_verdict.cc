@@ -22,7 +22,10 @@ Verdict stopped_verdict(const PodView& view) {
   return {succeeded ? "Succeeded" : "Failed", {}};
 }
 
-Verdict allocation_failure(const std::string& message) {
+Verdict allocation_failure(const std::string& message, const std::string& reason) {
+  if (!reason.empty()) {
+    return {"Failed", {reason, message}};
+  }
   return {"Failed",
           {"UnexpectedAdmissionError",
            fmt::format("Allocate failed due to {}, which is unexpected", message)}};

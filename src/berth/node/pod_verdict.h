@@ -22,8 +22,8 @@ struct Verdict {
 std::optional<Verdict> stored_verdict(const model::Pod& pod);
 /// The pod is stopped while its work is not done: it has succeeded if all of its work had.
 Verdict stopped_verdict(const PodView& view);
-/// It cannot have its devices; `message` is the device manager's.
-Verdict allocation_failure(const std::string& message);
+/// It cannot have its devices; `message` is the device manager's, `reason` too if it has one.
+Verdict allocation_failure(const std::string& message, const std::string& reason = "");
 /// It was turned away at admission.
 Verdict rejection(std::string reason, const std::string& message);
 Verdict deadline_exceeded();

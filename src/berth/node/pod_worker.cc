@@ -98,6 +98,7 @@ void PodWorker::admit() {
   admitted_ = true;
   holds_.admitted();
   device_message_.clear();
+  device_reason_.clear();
   device_wait_.cancel();
   kick();
 }
@@ -111,10 +112,11 @@ void PodWorker::reject(std::string reason, const std::string& message) {
   kick();
 }
 
-void PodWorker::wait(const std::string& message) {
+void PodWorker::wait(const std::string& message, const std::string& reason) {
   if (ending()) {
     return;
   }
+  device_reason_ = reason;
   holds_.not_admitted(*pod_, message);
   hold_for_devices(message);
   kick();
@@ -386,7 +388,7 @@ void PodWorker::started(const std::string& name, Role role, const StartResult& r
     return;
   case StartResult::Kind::DevicesRejected:
     if (!verdict_) {
-      verdict_ = allocation_failure(result.why.message);
+      verdict_ = allocation_failure(result.why.message, result.why.reason);
       event(EventType::Warning, verdict_->why.reason, verdict_->why.message);
     }
     return;
@@ -416,7 +418,7 @@ void PodWorker::devices_did_not_come() {
   if (verdict_) {
     return;
   }
-  const Verdict failure = allocation_failure(device_message_);
+  const Verdict failure = allocation_failure(device_message_, device_reason_);
   verdict_ = admitted_ ? failure : rejection(failure.why.reason, failure.why.message);
   event(EventType::Warning, failure.why.reason, failure.why.message);
   kick();

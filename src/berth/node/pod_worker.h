@@ -69,7 +69,8 @@ class PodWorker : public std::enable_shared_from_this<PodWorker> {
   /// Admission's answers; `wait` may come many times before one of the others.
   void admit();
   void reject(std::string reason, const std::string& message);
-  void wait(const std::string& message);
+  /// `reason` is what a rejection for the same cause would have; "" for a failed allocation.
+  void wait(const std::string& message, const std::string& reason = "");
 
   const std::shared_ptr<const model::Pod>& pod() const { return pod_; }
   /// Neither admitted nor on its way out: somebody must decide.
@@ -149,6 +150,7 @@ class PodWorker : public std::enable_shared_from_this<PodWorker> {
   StopDeadlines stops_;
   DeviceHealthWatch health_;
   std::string device_message_; ///< why devices are waited for
+  std::string device_reason_;  ///< of the rejection if they do not come
   Timer wake_;
   Timer deadline_;
   Timer device_wait_;

@@ -6,13 +6,15 @@
 #include <boost/json/object.hpp>
 #include <fmt/format.h>
 
+#include "berth/base/assert.h"
 #include "berth/node/container_config.h"
 #include "berth/node/node_status.h"
+#include "berth/node/numa_entries.h"
 
 namespace berth::node {
 namespace {
 
-api::json::value document_of(const MachineOptions& options) {
+api::json::value plain_document_of(const MachineOptions& options) {
   if (options.node_document) {
     return *options.node_document;
   }
@@ -24,6 +26,31 @@ api::json::value document_of(const MachineOptions& options) {
                            {"metadata", api::json::object{{"name", options.name}}}};
 }
 
+std::int64_t amount(const api::json::value& node, std::string_view list,
+                    std::string_view resource) {
+  constexpr std::string_view kCpu = "cpu";
+  const model::ResourceList amounts = node_resources(node, list);
+  const auto found = amounts.find(resource);
+  return found == amounts.end() ? 0
+         : resource == kCpu     ? found->second.milli_value()
+                                : found->second.value();
+}
+
+// CPUs that are reserved by name are not promised to pods.
+api::json::value document_of(const MachineOptions& options) {
+  constexpr std::int64_t kMilli = 1000;
+  api::json::value node = plain_document_of(options);
+  if (options.numa.cpu_policy == topology::CpuPolicy::Static && options.numa.reserved_cpus) {
+    const std::int64_t left =
+        amount(node, "capacity", "cpu") - kMilli * options.numa.reserved_cpus->count();
+    if (left < amount(node, "allocatable", "cpu") && left >= 0) {
+      api::object_at(api::object_at(node.get_object(), "status"), "allocatable")["cpu"] =
+          api::Quantity::from_milli(left).to_string();
+    }
+  }
+  return node;
+}
+
 int gpu_count(const api::json::value& node) {
   const model::ResourceList capacity = node_resources(node, "capacity");
   const auto gpus = capacity.find(model::kGpuResource);
@@ -31,6 +58,14 @@ int gpu_count(const api::json::value& node) {
   return gpus == capacity.end()
              ? 0
              : static_cast<int>(std::clamp<std::int64_t>(gpus->second.value(), 0, kMost));
+}
+
+// CPUs that the container was given for itself.
+topology::CpuSet own_cpus(const runtime::ContainerStatus& container) {
+  const auto text = container.annotations.find(std::string(kCpusAnnotation));
+  return text == container.annotations.end()
+             ? topology::CpuSet()
+             : topology::CpuSet::parse(text->second).value_or(topology::CpuSet());
 }
 
 inventory::SimulatedInventory make_inventory(Loop& loop, const MachineOptions& options) {
@@ -41,6 +76,21 @@ inventory::SimulatedInventory make_inventory(Loop& loop, const MachineOptions& o
 }
 
 } // namespace
+
+Result<topology::Rules> numa_rules(const MachineOptions& options) {
+  if (!options.numa.active()) {
+    return topology::Rules();
+  }
+  const api::json::value node = plain_document_of(options);
+  const auto kept_back = [&](std::string_view resource) {
+    return std::max<std::int64_t>(
+        amount(node, "capacity", resource) - amount(node, "allocatable", resource), 0);
+  };
+  return topology::make_rules(options.numa,
+                              options.platform ? topology::machine_of(*options.platform)
+                                               : topology::Machine(),
+                              {.milli_cpu = kept_back("cpu"), .memory = kept_back("memory")});
+}
 
 deviceplugin::Config usual_plugin_config() {
   deviceplugin::Config config;
@@ -55,6 +105,9 @@ SimulatedMachine::SimulatedMachine(Loop& loop, client::Client& client, MachineOp
       inventory_(make_inventory(loop, options_)),
       runtime_(loop, cdi_, {.machine = options_.name, .default_run_for = options_.default_run_for}),
       socket_(loop) {
+  auto rules = numa_rules(options_);
+  BERTH_ASSERT(rules.has_value(), to_string(rules.error()));
+  numa_ = *std::move(rules);
   runtime_.power_off();
 }
 
@@ -100,6 +153,7 @@ void SimulatedMachine::start_agent() {
                                    AgentOptions{.node_document = document_of(options_),
                                                 .labels = options_.labels,
                                                 .taints = options_.taints,
+                                                .numa = numa_,
                                                 .seed = options_.seed * 1'000'003 + starts_});
 }
 
@@ -122,28 +176,40 @@ void SimulatedMachine::start_plugin() {
 
 std::vector<std::string> SimulatedMachine::broken_invariants() const {
   std::vector<std::string> broken;
-  std::map<std::string, std::string> user; // device to pod
-  for (const runtime::ContainerStatus& container : runtime_.running()) {
-    const auto text = container.annotations.find(kDevicesAnnotation);
-    if (text == container.annotations.end()) {
-      continue;
+  std::map<std::string, std::string> user; // device or CPU to pod
+  const auto use = [&](const std::string& thing, const std::string& pod) {
+    const auto [it, first] = user.emplace(thing, pod);
+    if (!first && it->second != pod) {
+      broken.push_back(
+          fmt::format("{}: {} is used by pods {} and {}", options_.name, thing, it->second, pod));
     }
-    for (const auto& [resource, ids] : parse_devices(text->second)) {
+  };
+  // A live agent knows of everything in use.
+  const bool settled = agent_ && agent_->settled();
+  for (const runtime::ContainerStatus& container : runtime_.running()) {
+    const std::string& uid = container.pod_uid;
+    const auto text = container.annotations.find(kDevicesAnnotation);
+    const auto devices = text == container.annotations.end()
+                             ? std::map<std::string, std::vector<std::string>>()
+                             : parse_devices(text->second);
+    for (const auto& [resource, ids] : devices) {
       for (const std::string& id : ids) {
-        const std::string device = resource + " " + id;
-        const auto [it, first] = user.emplace(device, container.pod_uid);
-        if (!first && it->second != container.pod_uid) {
-          broken.push_back(fmt::format("{}: {} is used by pods {} and {}", options_.name, device,
-                                       it->second, container.pod_uid));
-        }
-        // A live agent knows of every device in use.
-        if (agent_ && agent_->settled() &&
-            agent_->devices().holder(resource, id) != container.pod_uid) {
-          broken.push_back(fmt::format("{}: {} is used by pod {} but held by \"{}\"", options_.name,
-                                       device, container.pod_uid,
+        use(resource + " " + id, uid);
+        if (settled && agent_->devices().holder(resource, id) != uid) {
+          broken.push_back(fmt::format("{}: {} {} is used by pod {} but held by \"{}\"",
+                                       options_.name, resource, id, uid,
                                        agent_->devices().holder(resource, id)));
         }
       }
+    }
+    const topology::CpuSet cpus = own_cpus(container);
+    for (const int cpu : cpus) {
+      use(fmt::format("cpu {}", cpu), uid);
+    }
+    if (settled && agent_->numa().cpus().find(uid, container.name).value_or(cpus) != cpus) {
+      broken.push_back(fmt::format("{}: container {} of pod {} runs on cpus {}, which are not its "
+                                   "own",
+                                   options_.name, container.name, uid, cpus.to_string()));
     }
   }
   return broken;

@@ -22,6 +22,7 @@
 #include "berth/node/agent.h"
 #include "berth/node/checkpoint_store.h"
 #include "berth/runtime/simulated_runtime.h"
+#include "berth/topology/settings.h"
 
 namespace berth::node {
 
@@ -42,8 +43,14 @@ struct MachineOptions {
   hardware::ChoicePolicy gpu_policy = hardware::ChoicePolicy::Topology;
   /// How GPUs are given: MIG, sharing, what containers are told.
   deviceplugin::Config plugin_config = usual_plugin_config();
+  /// The agent's topology, CPU and memory manager policies. Precondition: numa_rules() accepts
+  /// them.
+  topology::Settings numa;
   std::uint64_t seed = 1;
 };
+
+/// What the settings come to on the machine. Error Invalid: they contradict each other or it.
+Result<topology::Rules> numa_rules(const MachineOptions& options);
 
 /// Starts powered off. Loop and client must outlive it.
 class SimulatedMachine {
@@ -86,6 +93,7 @@ class SimulatedMachine {
   Loop* loop_;
   client::Client* client_;
   MachineOptions options_;
+  topology::Rules numa_;
   inventory::SimulatedInventory inventory_;
   cdi::Registry cdi_;
   cdi::RegistryStore specs_{cdi_};

@@ -33,7 +33,9 @@ struct ContainerFacts {
   std::vector<DeviceNode> devices;
   std::vector<MountPoint> mounts;
   std::vector<std::string>
-      cdi_devices; ///< qualified names, "k8s.device-plugin.nvidia.com/gpu=GPU-..."
+      cdi_devices;         ///< qualified names, "k8s.device-plugin.nvidia.com/gpu=GPU-..."
+  std::string cpuset_cpus; ///< CPUs it may run on, "0-3,8"; "": any
+  std::string cpuset_mems; ///< NUMA nodes its memory may be on; "": any
 };
 
 } // namespace berth::runtime

@@ -44,7 +44,18 @@ json::object default_spec(const ContainerConfig& config, std::string_view hostna
   spec["annotations"] = std::move(annotations);
   json::array rules;
   rules.emplace_back(json::object{{"allow", false}, {"access", "rwm"}});
-  spec["linux"] = {{"devices", json::array()}, {"resources", {{"devices", rules}}}};
+  json::object resources{{"devices", rules}};
+  json::object cpu;
+  if (!config.cpuset_cpus.empty()) {
+    cpu["cpus"] = config.cpuset_cpus;
+  }
+  if (!config.cpuset_mems.empty()) {
+    cpu["mems"] = config.cpuset_mems;
+  }
+  if (!cpu.empty()) {
+    resources["cpu"] = std::move(cpu);
+  }
+  spec["linux"] = {{"devices", json::array()}, {"resources", std::move(resources)}};
   return spec;
 }
 
@@ -82,6 +93,11 @@ std::int64_t number_at(const json::value& item, std::string_view key) {
   return value && (value->is_int64() || value->is_uint64()) ? value->to_number<std::int64_t>() : -1;
 }
 
+std::string text_at(const json::object& oci_spec, std::string_view cpu_member) {
+  const json::value* cpu = api::find_path(oci_spec.at("linux"), "resources.cpu");
+  return cpu ? std::string(api::string_at(*cpu, cpu_member)) : "";
+}
+
 // The union of what the cgroup rules for this device allow, in the order r, w, m.
 std::string access_of(const json::array& rules, const DeviceNode& device) {
   std::string granted;
@@ -113,7 +129,10 @@ Result<json::object> make_oci_spec(const ContainerConfig& config, std::string_vi
 }
 
 ContainerFacts facts_of(const json::object& oci_spec, const ContainerConfig& config) {
-  ContainerFacts facts{.container = config.name, .cdi_devices = config.cdi_devices};
+  ContainerFacts facts{.container = config.name,
+                       .cdi_devices = config.cdi_devices,
+                       .cpuset_cpus = text_at(oci_spec, "cpus"),
+                       .cpuset_mems = text_at(oci_spec, "mems")};
   for (const json::value& item : array_at(oci_spec, "process.env")) {
     const std::string_view text = item.is_string() ? std::string_view(item.get_string()) : "";
     const std::size_t equals = text.find('=');

@@ -97,6 +97,8 @@ struct ContainerConfig {
   bool stdin_once = false;
   Resources resources;
   SecurityContext security;
+  std::string cpuset_cpus; ///< CPUs it may run on, as Linux lists them; "": any
+  std::string cpuset_mems; ///< NUMA nodes its memory may be on; "": any
 };
 
 enum class SandboxState { Ready, NotReady };

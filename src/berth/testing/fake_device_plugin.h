@@ -25,8 +25,10 @@ class FakeDevicePlugin final : public deviceplugin::DevicePlugin {
   // What it does.
   deviceplugin::DevicePluginOptions options;
   Result<void> options_answer; ///< an error instead of options
-  bool silent = false;         ///< answers no call, ever
-  bool lists_at_once = true;   ///< else the first list is the first set_devices()
+  bool silent = false;           ///< answers no call, ever
+  bool hides_preference = false; ///< does not answer GetPreferredAllocation, ever
+  Duration takes;                ///< how long it thinks about an answer
+  bool lists_at_once = true;     ///< else the first list is the first set_devices()
   std::function<Result<Ids>(const deviceplugin::PreferredAllocationRequest&)> prefer;
   std::function<Result<std::vector<Response>>(const Ids&)> give;
   Result<void> pre_start_answer;
@@ -83,6 +85,9 @@ class FakeDevicePlugin final : public deviceplugin::DevicePlugin {
   void get_preferred_allocation(const deviceplugin::PreferredAllocationRequest& request,
                                 deviceplugin::Done<Ids> done) override {
     questions.push_back(request);
+    if (hides_preference) {
+      return;
+    }
     answer<Ids>(std::move(done), prefer ? prefer(request) : Result<Ids>(Ids()));
   }
   void allocate(const std::vector<Ids>& containers,
@@ -132,7 +137,13 @@ class FakeDevicePlugin final : public deviceplugin::DevicePlugin {
     if (dead_) {
       result = fail(Code::Unavailable, "connection refused");
     }
-    loop_->post([done = std::move(done), result = std::move(result)] { done(result); });
+    if (takes == Duration()) {
+      loop_->post([done = std::move(done), result = std::move(result)] { done(result); });
+      return;
+    }
+    loop_->after(takes, [this, done = std::move(done), result = std::move(result)] {
+      done(dead_ ? Result<T>(fail(Code::Unavailable, "connection refused")) : result);
+    });
   }
 
   Loop* loop_;

@@ -21,12 +21,15 @@ namespace berth::test {
 /// A control plane, a line to it and a machine named "n1" that has just booted.
 class MachineWorld {
  public:
-  explicit MachineWorld(std::uint64_t seed = 1, std::string_view platform = "dgx-h100")
+  explicit MachineWorld(std::uint64_t seed = 1, std::string_view platform = "dgx-h100",
+                        const topology::Settings& numa = {})
       : plane(seed), line(plane.client, plane.loop, Rng(seed), {}) {
     machine = std::make_unique<node::SimulatedMachine>(
         plane.loop, line,
-        node::MachineOptions{
-            .name = "n1", .platform = hardware::Catalogue::builtin().find(platform), .seed = seed});
+        node::MachineOptions{.name = "n1",
+                             .platform = hardware::Catalogue::builtin().find(platform),
+                             .numa = numa,
+                             .seed = seed});
     machine->power_on();
     run(Duration::seconds(1));
   }

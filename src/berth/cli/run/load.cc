@@ -166,7 +166,7 @@ void merge_equal_groups(std::vector<cluster::NodeGroup>& groups) {
     const auto same = [&](const cluster::NodeGroup& other) {
       return other.platform == group.platform && other.prefix == group.prefix &&
              other.labels.empty() && group.labels.empty() && other.taints.empty() &&
-             group.taints.empty();
+             group.taints.empty() && !other.numa.active() && !group.numa.active();
     };
     if (const auto it = std::ranges::find_if(merged, same); it != merged.end()) {
       it->count += group.count;
