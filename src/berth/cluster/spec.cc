@@ -85,6 +85,26 @@ Result<void> parse_gpu_arguments(std::span<const std::string_view> arguments, Fa
   return {};
 }
 
+/// The agents' settings, which must suit the machine.
+Result<topology::Settings> read_kubelet(const json::value& entry, const NodeGroup& group,
+                                        const hardware::Catalogue& catalogue) {
+  const json::value* kubelet = api::find(entry, "kubelet");
+  if (kubelet == nullptr) {
+    return topology::Settings();
+  }
+  auto settings = topology::read_settings(*kubelet);
+  if (!settings) {
+    const std::string field = settings.error().where ? "." + settings.error().where->field : "";
+    return fail(Code::Invalid, fmt::format("kubelet{}: {}", field, settings.error().message));
+  }
+  if (auto rules = node::numa_rules(
+          {.name = group.platform, .platform = catalogue.find(group.platform), .numa = *settings});
+      !rules) {
+    return fail(Code::Invalid, fmt::format("kubelet: {}", rules.error().message));
+  }
+  return settings;
+}
+
 /// Reads one entry of a Cluster document's spec.nodes.
 Result<NodeGroup> read_group(const json::value& entry, const hardware::Catalogue& catalogue) {
   NodeGroup group{.platform = std::string(api::string_at(entry, "platform")),
@@ -137,26 +157,6 @@ Result<NodeGroup> read_group(const json::value& entry, const hardware::Catalogue
   }
   BERTH_TRY(group.numa, read_kubelet(entry, group, catalogue));
   return group;
-}
-
-/// The agents' settings, which must suit the machine.
-Result<topology::Settings> read_kubelet(const json::value& entry, const NodeGroup& group,
-                                        const hardware::Catalogue& catalogue) {
-  const json::value* kubelet = api::find(entry, "kubelet");
-  if (kubelet == nullptr) {
-    return topology::Settings();
-  }
-  auto settings = topology::read_settings(*kubelet);
-  if (!settings) {
-    const std::string field = settings.error().where ? "." + settings.error().where->field : "";
-    return fail(Code::Invalid, fmt::format("kubelet{}: {}", field, settings.error().message));
-  }
-  if (auto rules = node::numa_rules(
-          {.name = group.platform, .platform = catalogue.find(group.platform), .numa = *settings});
-      !rules) {
-    return fail(Code::Invalid, fmt::format("kubelet: {}", rules.error().message));
-  }
-  return settings;
 }
 
 Error at_manifest(Error error, const api::Manifest& manifest, std::string field) {

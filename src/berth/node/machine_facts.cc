@@ -152,7 +152,7 @@ json::value machine_node(const MachineFacts& facts, const MachineDocument& docum
                             {"kubernetes.io/arch", facts.architecture},
                             {"beta.kubernetes.io/os", "linux"},
                             {"beta.kubernetes.io/arch", facts.architecture}};
-  return json::object{
+  json::object node{
       {"apiVersion", "v1"},
       {"kind", "Node"},
       {"metadata", json::object{{"name", document.name}, {"labels", labels}}},
@@ -177,6 +177,11 @@ json::value machine_node(const MachineFacts& facts, const MachineDocument& docum
                                      {"operatingSystem", "linux"},
                                      {"osImage", facts.os_image},
                                      {"systemUUID", facts.system_uuid}}}}}};
+  if (document.kubelet_port != 0) {
+    node["status"].as_object()["daemonEndpoints"] =
+        json::object{{"kubeletEndpoint", json::object{{"Port", document.kubelet_port}}}};
+  }
+  return node;
 }
 
 } // namespace berth::node

@@ -31,7 +31,8 @@ Result<MachineFacts> read_machine_facts(const std::string& root);
 struct MachineDocument {
   std::string name;
   std::string address;
-  std::string container_runtime; ///< "containerd://1.6.20"
+  std::string container_runtime;  ///< "containerd://1.6.20"
+  std::uint16_t kubelet_port = 0; ///< of daemonEndpoints; 0: none is told
   int max_pods = 110;
 };
 

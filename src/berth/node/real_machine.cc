@@ -73,6 +73,7 @@ struct RealMachine::State : std::enable_shared_from_this<State> {
   std::function<void(const std::string&)> on_step;
   std::string last_line;
   MachineFacts facts;
+  std::uint16_t pods_port = 0; ///< 0: nobody serves them
   std::optional<runtime::cri::CriRuntime> runtime;
   deviceplugin::KubeletDirectory socket;
   cdi::DirectoryStore specs;
@@ -154,6 +155,7 @@ void RealMachine::State::become_node(const runtime::cri::RuntimeInfo& info) {
       AgentOptions{.node_document = machine_node(facts, {.name = options.name,
                                                          .address = options.address,
                                                          .container_runtime = runtime_name,
+                                                         .kubelet_port = pods_port,
                                                          .max_pods = options.max_pods}),
                    .labels = options.labels,
                    .taints = options.taints,
@@ -212,6 +214,9 @@ Result<void> RealMachine::start(std::function<void(const std::string&)> on_step)
   state.options.cri.cdi_directories = {"/etc/cdi", state.options.cdi_directory};
   state.checkpoint.emplace((root / "device-plugins" / "berth_internal_checkpoint").string());
   state.runtime.emplace(*state.loop, state.options.cri);
+  if (state.options.serve_pods) {
+    BERTH_TRY(state.pods_port, state.options.serve_pods(*state.runtime));
+  }
   state.ask_runtime();
   return {};
 }

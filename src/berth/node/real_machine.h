@@ -38,6 +38,9 @@ struct RealMachineOptions {
   std::vector<model::Taint> taints;
   /// The GPUs; nullptr: none.
   std::shared_ptr<inventory::Inventory> gpus;
+  /// Begins to serve logs and exec of the runtime's containers, and says on which port, which the
+  /// Node then tells. None: an API server in this process asks the runtime itself.
+  std::function<Result<std::uint16_t>(runtime::Runtime& runtime)> serve_pods;
   client::TokenSource* tokens = nullptr; ///< may be null: pods get no service account tokens
 };
 

@@ -1,11 +1,11 @@
 #include "berth/rpc/channel.h"
 
-#include <chrono>
 #include <mutex>
 #include <set>
 #include <utility>
 
 #include <fmt/format.h>
+#include <grpc/support/time.h>
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
 #include <grpcpp/create_channel.h>
@@ -68,8 +68,9 @@ std::shared_ptr<grpc::Channel> open(const std::string& address) {
 void limit(grpc::ClientContext& context, const CallOptions& options) {
   context.set_wait_for_ready(options.absent == CallOptions::Absent::Wait);
   if (options.timeout != Duration::max()) {
-    context.set_deadline(std::chrono::system_clock::now() +
-                         std::chrono::nanoseconds(options.timeout.count_nanos()));
+    context.set_deadline(
+        gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
+                     gpr_time_from_nanos(options.timeout.count_nanos(), GPR_TIMESPAN)));
   }
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <deque>
 #include <filesystem>
 #include <mutex>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include <fmt/format.h>
+#include <grpc/support/time.h>
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
@@ -300,7 +300,7 @@ Server::~Server() {
     std::error_code gone;
     fs::remove(state_->socket, gone);
   }
-  state_->server->Shutdown(std::chrono::system_clock::now());
+  state_->server->Shutdown(gpr_now(GPR_CLOCK_MONOTONIC));
   state_->server->Wait();
 }
 

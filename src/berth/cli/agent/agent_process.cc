@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "berth/cli/agent/machine_gpus.h"
+#include "berth/cli/agent/pod_server.h"
 #include "berth/client/remote_client.h"
 #include "berth/net/asio_loop.h"
 
@@ -21,12 +22,22 @@ Result<void> run_agent(const AgentProcessOptions& options, const std::function<b
   node::RealMachineOptions with = options.choice.machine;
   BERTH_TRY(with.gpus, machine_gpus(loop, options.choice.platform.get(), with.name, say));
   with.tokens = client.get();
+  std::unique_ptr<PodServer> pods;
+  with.serve_pods = [&, node = with.name.empty() ? std::string("node") : with.name](
+                        runtime::Runtime& runtime) -> Result<std::uint16_t> {
+    BERTH_TRY(pods,
+              PodServer::open(
+                  loop, runtime,
+                  {.listen = options.listen, .node = node, .client_ca = options.access.tls.ca}));
+    return pods->port();
+  };
   node::RealMachine machine(loop, *client, std::move(with));
   BERTH_CHECK(machine.start(say));
   while (!stop()) {
     loop.run_for(kLook);
   }
   say("stopping; containers go on");
+  pods.reset(); // before the runtime that it asks
   return {};
 }
 

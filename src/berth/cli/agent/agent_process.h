@@ -5,6 +5,7 @@
 #include <string>
 
 #include "berth/cli/agent/agent_flags.h"
+#include "berth/cli/listen_address.h"
 #include "berth/client/kubeconfig.h"
 
 namespace berth::cli {
@@ -12,6 +13,7 @@ namespace berth::cli {
 struct AgentProcessOptions {
   client::ServerAccess access;
   MachineChoice choice;
+  ListenAddress listen; ///< of logs and exec
 };
 
 /// Runs until `stop` says so (asked ten times a second). `say` gets a line for each step. Error:

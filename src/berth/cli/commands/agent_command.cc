@@ -7,11 +7,17 @@
 namespace berth::cli {
 namespace {
 
+constexpr std::string_view kListen = "127.0.0.1:10250"; // the kubelet's port
+
 Result<AgentProcessOptions> process_options(const Values& values) {
   AgentProcessOptions options;
   BERTH_TRY(options.access,
             client::load_access(values.get("--kubeconfig"), values.get("--context")));
   BERTH_TRY(options.choice, machine_choice(values));
+  BERTH_TRY(options.listen, parse_listen_address(values.get("--listen", kListen), "--listen"));
+  if (options.choice.machine.address.empty() && options.listen.address == "127.0.0.1") {
+    options.choice.machine.address = options.listen.address; // where the API server finds it
+  }
   return options;
 }
 
@@ -43,7 +49,14 @@ std::vector<Flag> flags() {
       {.name = "--context",
        .value = "NAME",
        .help = "a context of the kubeconfig file",
-       .group = "CLUSTER"}};
+       .group = "CLUSTER"},
+      {.name = "--listen",
+       .value = "ADDRESS:PORT",
+       .help = "where the API server reads logs and runs commands, showing a certificate of the "
+               "cluster's authority; on loopback the Node's InternalIP is that, unless --node-ip "
+               "says otherwise",
+       .group = "CLUSTER",
+       .fallback = kListen}};
   for (Flag& flag : machine_flags()) {
     all.push_back(std::move(flag));
   }

@@ -49,7 +49,7 @@ hardware::ChoicePolicy policy_of(std::string_view text) {
 /// NVIDIA's configuration: flags, environment, file.
 Result<deviceplugin::Config> config_of(const Values& values) {
   deviceplugin::ConfigSources sources{.environment = [](std::string_view name) {
-    return process_environment()(std::string(name));
+    return process_environment()(std::string(name).c_str());
   }};
   for (const deviceplugin::SettingName& setting : deviceplugin::setting_names()) {
     if (values.has(setting.flag)) {

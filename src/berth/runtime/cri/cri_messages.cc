@@ -193,7 +193,10 @@ pb::ContainerConfig to_message(const ContainerConfig& config, const SandboxConfi
   message.set_tty(config.tty);
   message.set_stdin(config.stdin_open);
   message.set_stdin_once(config.stdin_once);
-  set_resources(config.resources, *message.mutable_linux()->mutable_resources());
+  pb::LinuxContainerResources& resources = *message.mutable_linux()->mutable_resources();
+  set_resources(config.resources, resources);
+  resources.set_cpuset_cpus(config.cpuset_cpus);
+  resources.set_cpuset_mems(config.cpuset_mems);
   set_security(config.security, sandbox, *message.mutable_linux()->mutable_security_context());
   return message;
 }
