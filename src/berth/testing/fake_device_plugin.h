@@ -24,7 +24,7 @@ class FakeDevicePlugin final : public deviceplugin::DevicePlugin {
 
   // What it does.
   deviceplugin::DevicePluginOptions options;
-  Result<void> options_answer; ///< an error instead of options
+  Result<void> options_answer;   ///< an error instead of options
   bool silent = false;           ///< answers no call, ever
   bool hides_preference = false; ///< does not answer GetPreferredAllocation, ever
   Duration takes;                ///< how long it thinks about an answer

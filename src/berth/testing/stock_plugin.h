@@ -24,7 +24,7 @@ class StockPlugin {
  public:
   StockPlugin(net::AsioLoop& loop, std::string directory, std::string socket = "stock.sock")
       : loop_(&loop), directory_(std::move(directory)), socket_(std::move(socket)) {
-    using namespace deviceplugin; // NOLINT
+    namespace method = deviceplugin::method;
     methods.unary[method::kGetOptions] = rpc::unary<v1beta1::Empty, v1beta1::DevicePluginOptions>(
         [this](const v1beta1::Empty&, const auto& respond) { respond(options); });
     methods.unary[method::kAllocate] =

@@ -23,11 +23,10 @@ class Cri : public test::TempFiles {
     runtime = make("node-1");
   }
   std::unique_ptr<CriRuntime> make(const std::string& owner) {
-    return std::make_unique<CriRuntime>(
-        loop, CriOptions{.endpoint = "unix://" + path("s"),
-                         .owner = owner,
-                         .cdi_directories = {path("cdi")},
-                         .relist_every = Duration::millis(5)});
+    return std::make_unique<CriRuntime>(loop, CriOptions{.endpoint = "unix://" + path("s"),
+                                                         .owner = owner,
+                                                         .cdi_directories = {path("cdi")},
+                                                         .relist_every = Duration::millis(5)});
   }
   /// The answer to what `ask` asks for.
   template <class T> Result<T> wait(const std::function<void(Done<T>)>& ask) {
