@@ -42,8 +42,9 @@ TEST_F(DevicePluginCommand, GivesAKubeletItsGpusUntilItIsToldToStop) {
     // Its registration shows that the command is past its beginning, where signals are taken over.
     std::raise(SIGTERM);
   });
-  const test::Outcome o = test::berth({"device-plugin", "--platform", "dgx-h100", "--kubelet-dir",
-                                       path("k"), "--cdi-dir", path("cdi")});
+  const test::Outcome o =
+      test::berth({"device-plugin", "--platform", "dgx-h100", "--kubelet-dir", path("k"),
+                   "--cdi-dir", path("cdi"), "--device-list-strategy", "cdi-cri"});
   kubelet.join();
   EXPECT_EQ(o.code, 0) << o.err;
   EXPECT_THAT(o.err, HasSubstr("8 GPUs as nvidia.com/gpu"));

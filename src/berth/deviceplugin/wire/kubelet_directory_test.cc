@@ -55,10 +55,12 @@ class PluginOnDisk : public test::TempFiles {
   }
 
   void start_plugin() {
+    PluginOptions options;
+    options.config.flags.plugin.device_list_strategies.cdi_cri = true;
     plugin_ = std::make_unique<PluginSet>(
         PluginPlace{
             .loop = &loop_, .inventory = &inventory_, .specs = &specs_, .socket = places_.get()},
-        PluginOptions());
+        options);
   }
   ::testing::AssertionResult until(const std::function<bool()>& holds) {
     return test::run_until(loop_, holds);
@@ -156,7 +158,9 @@ TEST_F(PluginOnDisk, RefusesWhatIsNotItsDeviceInNvidiasWords) {
   request.add_container_requests()->add_devices_ids("GPU-none");
   const auto response = kubelet_->call<v1beta1::AllocateResponse>(kGpu, method::kAllocate, request);
   ASSERT_FALSE(response);
-  EXPECT_EQ(response.error().message, "invalid request: unknown device: GPU-none");
+  EXPECT_EQ(response.error().message,
+            "invalid allocation request for \"nvidia.com/gpu\": invalid request: unknown device: "
+            "GPU-none");
 }
 
 TEST_F(PluginOnDisk, SurvivesAHostileKubelet) {
