@@ -98,6 +98,7 @@ check 'and its GPUs' 'condition met' "$k" wait --for='jsonpath={.status.allocata
 
 check 'apply' 'pod/two created' "$k" apply -f "$work/two.yaml"
 check 'two containers run' 'condition met' "$k" wait --for=condition=Ready pod/two --timeout=60s
+check 'on the GPUs that the scheduler chose' 'two .* 3 +0,1,2' "$k" get pod two -o wide
 check 'logs' 'hello GPU-.*,GPU-' "$k" logs two -c a
 check 'a mounted ConfigMap' 'from a file' "$k" logs two -c a
 check 'a volume between containers' 'shared' "$k" exec two -c b -- cat /scratch/note

@@ -14,6 +14,8 @@
 #include "berth/deviceplugin/plugin_set.h"
 #include "berth/deviceplugin/wire/kubelet_directory.h"
 #include "berth/deviceplugin/wire/plugins_registry.h"
+#include "berth/hardware/platform.h"
+#include "berth/inventory/discovery_labels.h"
 #include "berth/net/asio_background.h"
 #include "berth/net/asio_loop.h"
 #include "berth/node/checkpoint_store.h"
@@ -65,6 +67,7 @@ struct RealMachine::State : std::enable_shared_from_this<State> {
   void say(const std::string& line);
   void become_node(const runtime::cri::RuntimeInfo& info);
   void start_plugins();
+  api::Labels labels() const;
   void serve_neighbours();
 
   net::AsioLoop* loop;
@@ -132,6 +135,28 @@ void RealMachine::State::start_plugins() {
       deviceplugin::PluginOptions{.config = options.plugin_config, .nodes = *std::move(nodes)});
 }
 
+// What GPU feature discovery would say of the node, so that schedulers know what to choose among;
+// labels that were given win.
+api::Labels RealMachine::State::labels() const {
+  api::Labels all = options.labels;
+  if (!options.gpus || options.gpus->gpus().empty()) {
+    return all;
+  }
+  const deviceplugin::Config& config = options.plugin_config;
+  auto found =
+      inventory::discovery_labels(options.gpus->survey(), {.mig = config.flags.mig_strategy});
+  if (!found) {
+    log(LogLevel::Warn, kLog, to_string(found.error()));
+    return all;
+  }
+  all.merge(*found);
+  const hardware::Platform* platform = options.gpus->platform();
+  if (platform && hardware::Catalogue::builtin().find(platform->name)) {
+    all.emplace(model::kPlatformLabel, platform->name);
+  }
+  return all;
+}
+
 void RealMachine::State::become_node(const runtime::cri::RuntimeInfo& info) {
   const std::string runtime_name = fmt::format("{}://{}", info.name, info.version);
   start_plugins();
@@ -157,7 +182,7 @@ void RealMachine::State::become_node(const runtime::cri::RuntimeInfo& info) {
                                                          .container_runtime = runtime_name,
                                                          .kubelet_port = pods_port,
                                                          .max_pods = options.max_pods}),
-                   .labels = options.labels,
+                   .labels = labels(),
                    .taints = options.taints,
                    .seed = static_cast<std::uint64_t>(loop->now().unix_nanos())});
   serve_neighbours();
