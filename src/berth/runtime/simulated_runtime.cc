@@ -124,9 +124,9 @@ struct SimulatedRuntime::State : std::enable_shared_from_this<State> {
 
   // The container has printed something, or will print no more.
   void printed(std::string_view id) {
-    for (const auto& [number, follower] : followers) {
+    for (const auto& [key, follower] : followers) {
       if (follower.container == id) {
-        loop->post([weak = weak_from_this(), number = number] {
+        loop->post([weak = weak_from_this(), number = key] {
           const auto state = weak.lock();
           if (state && state->followers.contains(number)) {
             const auto on_more = state->followers.at(number).on_more;
