@@ -18,7 +18,8 @@ namespace {
 using namespace berth;
 
 bool has_device(const api::json::object& oci, std::string_view path) {
-  const api::json::value* devices = api::find_path(oci, "linux.devices");
+  const api::json::value document(oci); // what is found points into it
+  const api::json::value* devices = api::find_path(document, "linux.devices");
   if (devices && devices->is_array()) {
     for (const api::json::value& device : devices->get_array()) {
       if (api::string_at(device, "path") == path) {
