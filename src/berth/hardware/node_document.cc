@@ -11,6 +11,7 @@
 
 #include "berth/hardware/discovery/labels.h"
 #include "berth/hardware/identity.h"
+#include "berth/hardware/node_conditions.h"
 #include "berth/hardware/platform.h"
 
 namespace berth::hardware {
@@ -21,8 +22,6 @@ namespace json = api::json;
 
 constexpr std::int64_t kKibPerGib = 1 << 20;
 constexpr int kPods = 110; // kubelet's default
-
-constexpr std::string_view kKubelet = "v1.36.0";
 
 /// Reserved for the system and kubelet as the managed Kubernetes services do: of the first core 6
 /// %, of the second 1 %, of the next two 0.5 %, of the rest 0.25 %.
@@ -75,21 +74,6 @@ json::object allocatable(const Platform& platform) {
                    fmt::to_string(platform.disks.root_gib * kKibPerGib * 1024 * 9 / 10));
 }
 
-json::array conditions() {
-  const auto condition = [](std::string_view type, std::string_view status, std::string_view reason,
-                            std::string_view message) {
-    return json::object{
-        {"type", type}, {"status", status}, {"reason", reason}, {"message", message}};
-  };
-  return {condition("MemoryPressure", "False", "KubeletHasSufficientMemory",
-                    "kubelet has sufficient memory available"),
-          condition("DiskPressure", "False", "KubeletHasNoDiskPressure",
-                    "kubelet has no disk pressure"),
-          condition("PIDPressure", "False", "KubeletHasSufficientPID",
-                    "kubelet has sufficient PID available"),
-          condition("Ready", "True", "KubeletReady", "kubelet is posting ready status")};
-}
-
 /// An address of 10.0.0.0/8 that nodes NAME-1 ... NAME-65534 do not share.
 std::string internal_ip(std::string_view name) {
   const auto [stem, number] = split_number(name);
@@ -104,7 +88,7 @@ json::object node_info(const Platform& platform, std::string_view name) {
           {"containerRuntimeVersion", "containerd://2.1.4"},
           {"kernelVersion", "6.8.0-85-generic"},
           {"kubeProxyVersion", ""},
-          {"kubeletVersion", kKubelet},
+          {"kubeletVersion", kKubeletVersion},
           {"machineID", fmt::format("{:016x}{:016x}", mix(name, 1002), mix(name, 1003))},
           {"operatingSystem", "linux"},
           {"osImage", "Ubuntu 24.04.3 LTS"},
@@ -159,7 +143,7 @@ json::value node_document(const Platform& platform, std::string_view name) {
                         json::object{{"type", "Hostname"}, {"address", name}}}},
            {"allocatable", allocatable(platform)},
            {"capacity", capacity(platform)},
-           {"conditions", conditions()},
+           {"conditions", healthy_conditions()},
            {"daemonEndpoints", json::object{{"kubeletEndpoint", json::object{{"Port", 10250}}}}},
            {"nodeInfo", node_info(platform, name)}}}};
 }

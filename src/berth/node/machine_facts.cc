@@ -18,6 +18,8 @@
 #include <boost/json/object.hpp>
 #include <fmt/format.h>
 
+#include "berth/hardware/node_conditions.h"
+
 namespace berth::node {
 namespace {
 
@@ -91,21 +93,6 @@ int usable_cpus() {
   return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
-json::array healthy_conditions() {
-  const auto condition = [](std::string_view type, std::string_view status, std::string_view reason,
-                            std::string_view message) {
-    return json::object{
-        {"type", type}, {"status", status}, {"reason", reason}, {"message", message}};
-  };
-  return {condition("MemoryPressure", "False", "KubeletHasSufficientMemory",
-                    "kubelet has sufficient memory available"),
-          condition("DiskPressure", "False", "KubeletHasNoDiskPressure",
-                    "kubelet has no disk pressure"),
-          condition("PIDPressure", "False", "KubeletHasSufficientPID",
-                    "kubelet has sufficient PID available"),
-          condition("Ready", "True", "KubeletReady", "kubelet is posting ready status")};
-}
-
 json::object resources(const MachineFacts& facts, std::int64_t memory_kib, std::string storage,
                        int max_pods) {
   return {{"cpu", fmt::to_string(facts.cpus)},
@@ -166,13 +153,13 @@ json::value machine_node(const MachineFacts& facts, const MachineDocument& docum
            {"allocatable",
             resources(facts, std::max<std::int64_t>(facts.memory_kib - kEvictionKib, 0),
                       fmt::to_string(facts.disk_kib * 1024 / 10 * 9), document.max_pods)},
-           {"conditions", healthy_conditions()},
+           {"conditions", hardware::healthy_conditions()},
            {"nodeInfo", json::object{{"architecture", facts.architecture},
                                      {"bootID", facts.boot_id},
                                      {"containerRuntimeVersion", document.container_runtime},
                                      {"kernelVersion", facts.kernel},
                                      {"kubeProxyVersion", ""},
-                                     {"kubeletVersion", "v1.36.0"},
+                                     {"kubeletVersion", hardware::kKubeletVersion},
                                      {"machineID", facts.machine_id},
                                      {"operatingSystem", "linux"},
                                      {"osImage", facts.os_image},
