@@ -8,16 +8,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "berth/api/json.h"
 #include "berth/base/log.h"
 #include "berth/cdi/spec_files.h"
 #include "berth/net/asio_loop.h"
 #include "berth/rpc/channel.h"
 #include "berth/rpc/typed.h"
 #include "berth/runtime/cri/cdi_fallback.h"
+#include "berth/runtime/cri/container_watch.h"
 #include "berth/runtime/cri/cri_images.h"
 #include "berth/runtime/cri/cri_messages.h"
-#include "berth/runtime/cri/relist.h"
 #include "berth/runtime/cri/runtime_info.h"
 
 namespace berth::runtime::cri {
@@ -89,7 +88,11 @@ struct CriRuntime::State : std::enable_shared_from_this<State> {
         channel(its_loop, options.endpoint),
         image_channel(its_loop,
                       options.image_endpoint.empty() ? options.endpoint : options.image_endpoint),
-        images(image_channel), look_again(its_loop) {}
+        images(image_channel),
+        watch(std::make_shared<ContainerWatch>(its_loop, watch_source(), options.relist_every)) {}
+  ~State() { watch->close(); }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
 
   /// Asks until it is done: what is not there needs no more stopping or removing.
   template <class Request>
@@ -100,7 +103,7 @@ struct CriRuntime::State : std::enable_shared_from_this<State> {
         [this, name = std::string(name), request, how,
          done = std::move(done)](const Result<pb::Empty>& response) mutable {
           if (response || response.error().code == Code::NotFound) {
-            look_soon();
+            watch->look_soon();
             done({});
             return;
           }
@@ -124,10 +127,7 @@ struct CriRuntime::State : std::enable_shared_from_this<State> {
   void list(Done<Listing> done);
   void list_containers(Done<std::vector<pb::Container>> done);
 
-  void look();
-  void look_soon();
-  void tell(const std::vector<Change>& changes, Seen now);
-  void emit(const ContainerEvent& event);
+  WatchSource watch_source();
 
   net::AsioLoop* loop;
   CriOptions options;
@@ -138,37 +138,9 @@ struct CriRuntime::State : std::enable_shared_from_this<State> {
   std::optional<RuntimeInfo> info;
   std::map<std::string, SandboxConfig> sandboxes; ///< of this process's making, by id
 
-  // Looking again and again, while somebody listens.
-  class Listener;
-  std::vector<Listener*> listeners;
-  Timer look_again;
-  bool looking = false;
-  bool look_after = false; ///< something was done while looking
-  Seen seen;
-  std::map<std::string, ContainerStatus> last; ///< as last told, for what is gone
+  std::shared_ptr<ContainerWatch> watch;
   /// Sandbox of each container: a container's own status does not say.
   std::map<std::string, std::string> sandbox_of;
-};
-
-class CriRuntime::State::Listener final : public EventStream {
- public:
-  Listener(std::shared_ptr<State> state, std::function<void(const ContainerEvent&)> its_on_event)
-      : on_event(std::move(its_on_event)), state_(std::move(state)) {
-    state_->listeners.push_back(this);
-  }
-  ~Listener() override {
-    std::erase(state_->listeners, this);
-    if (state_->listeners.empty()) {
-      state_->look_again.cancel();
-    }
-  }
-  Listener(const Listener&) = delete;
-  Listener& operator=(const Listener&) = delete;
-
-  std::function<void(const ContainerEvent&)> on_event;
-
- private:
-  std::shared_ptr<State> state_;
 };
 
 void CriRuntime::State::make_sandbox(SandboxConfig config, Done<SandboxStatus> done) {
@@ -339,78 +311,23 @@ void CriRuntime::State::list(Done<Listing> done) {
       });
 }
 
-// ---- looking again and again -------------------------------------------------------------------
-
-void CriRuntime::State::look_soon() {
-  if (looking) {
-    look_after = true;
-  } else if (!listeners.empty()) {
-    look_again.set(Duration(), [this] { look(); });
-  }
-}
-
-void CriRuntime::State::look() {
-  looking = true;
-  look_after = false;
-  list_containers([this](Result<std::vector<pb::Container>> ours) {
-    if (!ours) {
-      log(LogLevel::Warn, kLog,
-          fmt::format("the container runtime does not say what it has: {}", ours.error().message));
-      looking = false;
-      look_again.set(kTryAgain, [this] { look(); });
-      return;
-    }
-    Seen now;
-    for (const pb::Container& each : *ours) {
-      now[each.id()] = to_state(each.state());
-    }
-    const std::vector<Change> changes = changes_between(seen, now);
-    tell(changes, std::move(now));
-  });
-}
-
-// Statuses are read one after the other, so that events come in order; then the next look.
-void CriRuntime::State::tell(const std::vector<Change>& changes, Seen now) {
-  if (changes.empty()) {
-    seen = std::move(now);
-    looking = false;
-    if (!listeners.empty()) {
-      look_again.set(std::exchange(look_after, false) ? Duration() : options.relist_every,
-                     [this] { look(); });
-    }
-    return;
-  }
-  const Change change = changes.front();
-  std::vector<Change> rest(changes.begin() + 1, changes.end());
-  if (change.type == ContainerEvent::Type::Deleted) {
-    if (const auto known = last.find(change.id); known != last.end()) {
-      const ContainerStatus status = known->second;
-      last.erase(known);
-      sandbox_of.erase(change.id);
-      emit({change.type, status});
-    }
-    tell(rest, std::move(now));
-    return;
-  }
-  container_status(change.id, [this, change, rest = std::move(rest),
-                               now = std::move(now)](Result<ContainerStatus> status) mutable {
-    if (status) {
-      last[change.id] = *status;
-      emit({change.type, *std::move(status)});
-    } else if (status.error().code != Code::NotFound) {
-      now.erase(change.id); // it is news again next time
-    }
-    tell(rest, std::move(now));
-  });
-}
-
-void CriRuntime::State::emit(const ContainerEvent& event) {
-  const std::vector<Listener*> told = listeners;
-  for (Listener* listener : told) {
-    if (std::ranges::find(listeners, listener) != listeners.end()) {
-      listener->on_event(event);
-    }
-  }
+WatchSource CriRuntime::State::watch_source() {
+  return {.look =
+              [this](Done<Seen> done) {
+                list_containers(
+                    [done = std::move(done)](const Result<std::vector<pb::Container>>& ours) {
+                      done(ours.map([](const std::vector<pb::Container>& containers) {
+                        Seen seen;
+                        for (const pb::Container& each : containers) {
+                          seen[each.id()] = to_state(each.state());
+                        }
+                        return seen;
+                      }));
+                    });
+              },
+          .status = [this](const std::string& id,
+                           Done<ContainerStatus> done) { container_status(id, std::move(done)); },
+          .gone = [this](const std::string& id) { sandbox_of.erase(id); }};
 }
 
 // ---- the interface -----------------------------------------------------------------------------
@@ -508,7 +425,7 @@ void CriRuntime::start_container(const std::string& id, Done<void> done) {
   rpc::call<pb::Empty>(
       state_->channel, method("StartContainer"), request, kPatient,
       [state = state_.get(), done = std::move(done)](const Result<pb::Empty>& response) {
-        state->look_soon();
+        state->watch->look_soon();
         done(response.map([](const pb::Empty&) {}).map_error(sort_out));
       });
 }
@@ -539,10 +456,7 @@ void CriRuntime::container_status(const std::string& id, Done<ContainerStatus> d
 
 std::unique_ptr<EventStream>
 CriRuntime::events(std::function<void(const ContainerEvent&)> on_event) {
-  auto listener = std::make_unique<State::Listener>(state_, std::move(on_event));
-  state_->seen.clear(); // who begins to listen hears of what is there
-  state_->look_soon();
-  return listener;
+  return state_->watch->listen(std::move(on_event));
 }
 
 Images* CriRuntime::images() {
