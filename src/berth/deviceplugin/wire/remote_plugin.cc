@@ -88,7 +88,7 @@ RemotePlugin::~RemotePlugin() {
 void RemotePlugin::hang_up() {
   channel_.reset();
   for (auto& [id, end] : std::exchange(in_flight_, {})) {
-    loop_->post([end = std::move(end)] { end(closed()); });
+    loop_->post([tell = std::move(end)] { tell(closed()); });
   }
   for (const std::weak_ptr<Listener>& each : std::exchange(listeners_, {})) {
     loop_->post([each] {
