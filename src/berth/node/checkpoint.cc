@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <boost/json/array.hpp>
+#include <boost/json/monotonic_resource.hpp>
 #include <boost/json/object.hpp>
 #include <fmt/format.h>
 
@@ -38,49 +39,56 @@ tl::unexpected<Error> corrupted(std::string_view why) {
   return fail(Code::Invalid, fmt::format("checkpoint is corrupted: {}", why));
 }
 
-json::array write(const std::vector<std::string>& texts) {
-  return json::array(texts.begin(), texts.end());
+// What is written is gathered in one arena, which the bytes outlive: a node writes its checkpoint
+// with every pod that comes or goes.
+using Arena = json::storage_ptr;
+
+json::array write(const std::vector<std::string>& texts, const Arena& arena) {
+  return json::array(texts.begin(), texts.end(), arena);
 }
 
-json::object write(const std::map<std::string, std::string>& texts) {
-  json::object out;
+json::object write(const std::map<std::string, std::string>& texts, const Arena& arena) {
+  json::object out(arena);
   for (const auto& [key, value] : texts) {
     out[key] = value;
   }
   return out;
 }
 
-json::object write(const deviceplugin::ContainerAllocateResponse& response) {
-  json::array mounts;
+json::object write(const deviceplugin::ContainerAllocateResponse& response, const Arena& arena) {
+  json::array mounts(arena);
   for (const deviceplugin::Mount& mount : response.mounts) {
-    mounts.push_back(json::object{{"containerPath", mount.container_path},
-                                  {"hostPath", mount.host_path},
-                                  {"readOnly", mount.read_only}});
+    mounts.push_back({{"containerPath", mount.container_path},
+                      {"hostPath", mount.host_path},
+                      {"readOnly", mount.read_only}});
   }
-  json::array devices;
+  json::array devices(arena);
   for (const deviceplugin::DeviceSpec& device : response.devices) {
-    devices.push_back(json::object{{"containerPath", device.container_path},
-                                   {"hostPath", device.host_path},
-                                   {"permissions", device.permissions}});
+    devices.push_back({{"containerPath", device.container_path},
+                       {"hostPath", device.host_path},
+                       {"permissions", device.permissions}});
   }
-  return {{"envs", write(response.envs)},
-          {"mounts", mounts},
-          {"devices", devices},
-          {"annotations", write(response.annotations)},
-          {"cdiDevices", write(response.cdi_devices)}};
+  json::object out(arena);
+  out["envs"] = write(response.envs, arena);
+  out["mounts"] = std::move(mounts);
+  out["devices"] = std::move(devices);
+  out["annotations"] = write(response.annotations, arena);
+  out["cdiDevices"] = write(response.cdi_devices, arena);
+  return out;
 }
 
-json::object write(const Holding& holding) {
-  json::object devices;
+json::object write(const Holding& holding, const Arena& arena) {
+  json::object devices(arena);
   for (const auto& [numa, ids] : holding.devices) {
-    devices[std::to_string(numa)] = write(ids);
+    devices[std::to_string(numa)] = write(ids, arena);
   }
-  json::object out{{"podUID", holding.pod_uid},
-                   {"containerName", holding.container},
-                   {"resourceName", holding.resource},
-                   {"deviceIDs", devices}};
+  json::object out(arena);
+  out["podUID"] = holding.pod_uid;
+  out["containerName"] = holding.container;
+  out["resourceName"] = holding.resource;
+  out["deviceIDs"] = std::move(devices);
   if (holding.response) {
-    out["allocateResponse"] = write(*holding.response);
+    out["allocateResponse"] = write(*holding.response, arena);
   }
   return out;
 }
@@ -181,18 +189,21 @@ std::uint32_t crc32c(std::string_view bytes) {
 }
 
 std::string encode_checkpoint(const Checkpoint& checkpoint) {
-  json::array entries;
+  json::monotonic_resource memory;
+  const Arena arena(&memory);
+  json::array entries(arena);
   for (const Holding& holding : checkpoint.holdings) {
-    entries.push_back(write(holding));
+    entries.push_back(write(holding, arena));
   }
-  json::object registered;
+  json::object registered(arena);
   for (const auto& [resource, ids] : checkpoint.registered) {
-    registered[resource] = write(ids);
+    registered[resource] = write(ids, arena);
   }
-  json::object document{{"bootID", checkpoint.boot_id},
-                        {"podDeviceEntries", entries},
-                        {"registeredDevices", registered},
-                        {"departedResources", write(checkpoint.departed)}};
+  json::object document(arena);
+  document["bootID"] = checkpoint.boot_id;
+  document["podDeviceEntries"] = std::move(entries);
+  document["registeredDevices"] = std::move(registered);
+  document["departedResources"] = write(checkpoint.departed, arena);
   if (!checkpoint.cpus.empty()) {
     document["podCPUEntries"] = write_cpu_entries(checkpoint.cpus);
   }

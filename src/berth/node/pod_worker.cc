@@ -36,7 +36,7 @@ void PodWorker::begin(api::Object pod) {
                                         PodWriterEvents{.on_object =
                                                             [weak](api::Object newer) {
                                                               if (const auto self = weak.lock()) {
-                                                                self->update(std::move(newer));
+                                                                self->take(std::move(newer));
                                                               }
                                                             },
                                                         .on_gone =
@@ -159,6 +159,14 @@ void PodWorker::kick() {
 }
 
 void PodWorker::update(api::Object newer) {
+  const bool known = newer.meta().uid == object().meta().uid &&
+                     newer.meta().resource_version <= object().meta().resource_version;
+  if (!known) { // what this worker wrote, it was told of with the answer
+    take(std::move(newer));
+  }
+}
+
+void PodWorker::take(api::Object newer) {
   writer_->observe(std::move(newer));
   if (auto decoded = model::pod_view(object())) {
     pod_ = *decoded;

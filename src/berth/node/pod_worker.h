@@ -100,6 +100,7 @@ class PodWorker : public std::enable_shared_from_this<PodWorker> {
   bool deleting() const { return object().meta().deletion_timestamp.has_value(); }
   bool ending() const { return object_gone_ || verdict_ || deleting(); }
 
+  void take(api::Object newer);
   void kick();
   void wake_at(TimePoint time);
   void sync();

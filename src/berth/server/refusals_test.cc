@@ -86,6 +86,36 @@ TEST_F(Asked, NewObjectsHaveNoVersion) {
             "500 resourceVersion should not be set on objects to be created");
 }
 
+TEST_F(Asked, AWriteNamesAVersionThatIsANumber) {
+  const std::string maps = "/api/v1/namespaces/default/configmaps";
+  const auto put = [&](const std::string& version) {
+    return ask("PUT", maps + "/m",
+               R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"m",)"
+               R"("resourceVersion":")" +
+                   version + "\"}}");
+  };
+  EXPECT_THAT(put("abc"), testing::StartsWith("404 ")) << "what is not there has no version";
+  ask("POST", maps, R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"m"}})");
+  EXPECT_EQ(put("abc"), R"(500 strconv.ParseUint: parsing "abc": invalid syntax)");
+  EXPECT_EQ(put("-1"), R"(500 strconv.ParseUint: parsing "-1": invalid syntax)");
+  EXPECT_EQ(put("99999999999999999999"),
+            R"(500 strconv.ParseUint: parsing "99999999999999999999": value out of range)");
+  EXPECT_EQ(ask("PATCH", maps + "/m", R"({"metadata":{"resourceVersion":"x"}})",
+                "application/merge-patch+json"),
+            R"(500 strconv.ParseUint: parsing "x": invalid syntax)");
+  EXPECT_THAT(put("00001"), testing::StartsWith("409 ")) << "of an older version";
+}
+
+TEST_F(Asked, AnUpdateDoesNotDelete) {
+  const std::string maps = "/api/v1/namespaces/default/configmaps";
+  ask("POST", maps, R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"m"}})");
+  EXPECT_EQ(ask("PUT", maps + "/m",
+                R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"m",)"
+                R"("deletionTimestamp":"2026-01-02T03:04:05Z"}})"),
+            R"(422 ConfigMap "m" is invalid: metadata.deletionTimestamp: Invalid value: )"
+            R"("2026-01-02T03:04:05Z": field is immutable)");
+}
+
 TEST_F(Asked, ANameThatIsMissingIsToldWithTheRest) {
   EXPECT_THAT(ask("POST", "/api/v1/namespaces/default/configmaps",
                   R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{},"data":{"a b":"1"}})"),

@@ -22,6 +22,8 @@ namespace {
 
 namespace json = api::json;
 
+constexpr std::size_t kDigitsThatFit = 20; ///< 64 bits hold every number with fewer
+
 store::GroupKind kind_of(const schema::Resource& resource) {
   return stored_kind(resource);
 }
@@ -98,6 +100,24 @@ Answer<void> check_name(const Call& call, const json::value& document) {
                     call.info.name));
   }
   return {};
+}
+
+/// The version that a write names must be a number; kube-apiserver's words for what is none.
+Answer<void> check_version(const api::Object& wanted) {
+  const std::string_view text = api::string_at(wanted.json(), "metadata.resourceVersion");
+  if (text.empty() || fmt::to_string(wanted.meta().resource_version) == text) {
+    return {};
+  }
+  const bool digits = text.find_first_not_of("0123456789") == std::string_view::npos;
+  if (digits && text.size() < kDigitsThatFit) { // zeroes in front
+    return {};
+  }
+  return tl::unexpected(Status{.code = 500,
+                               .reason = "",
+                               .message = fmt::format("strconv.ParseUint: parsing \"{}\": {}", text,
+                                                      digits ? "value out of range"
+                                                             : "invalid syntax"),
+                               .details = nullptr});
 }
 
 /// The object as it is kept.
@@ -348,6 +368,9 @@ Answer<net::HttpResponse> update_object(const Shared& shared, Call& call,
   if (!live) {
     return tl::unexpected(status_of(live.error()));
   }
+  if (auto version = check_version(*object); !version) {
+    return tl::unexpected(std::move(version).error());
+  }
   if (object->meta().resource_version == 0 && needs_version(resource)) {
     return tl::unexpected(version_missing(resource, call.info.name));
   }
@@ -412,6 +435,9 @@ Answer<net::HttpResponse> patch_object(const Shared& shared, Call& call,
   const auto object = object_of(resource, *std::move(checked));
   if (!object) {
     return tl::unexpected(object.error());
+  }
+  if (auto version = check_version(*object); !version) {
+    return tl::unexpected(std::move(version).error());
   }
   store::WriteOptions write = tracked_write(shared, call, kept_as(shared, resource), *query, *live);
   if (*kind == patch::PatchKind::Apply) { // apply() has seen to the managers

@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 #include <fmt/format.h>
 
@@ -66,6 +67,21 @@ Result<void> check_identity(const api::Object& current, const api::Object& next)
     return outdated(kind, meta.name);
   }
   return {};
+}
+
+/// Deletion is asked for in its own way. Source: ValidateObjectMetaUpdate.
+Result<void> check_deletion_unasked(const api::Object& current, const api::Object& next) {
+  std::vector<Error> wrong;
+  for (const std::string_view field : {"deletionTimestamp", "deletionGracePeriodSeconds"}) {
+    const std::string path = fmt::format("metadata.{}", field);
+    const api::json::value* wanted = api::find_path(next.json(), path);
+    if (wanted != nullptr && !wanted->is_null() && !api::find_path(current.json(), path)) {
+      wrong.push_back(
+          invalid_value(path, boost::json::serialize(*wanted), "field is immutable"));
+    }
+  }
+  return wrong.empty() ? Result<void>()
+                       : invalid(group_kind(current), current.meta().name, std::move(wrong));
 }
 
 /// A patch may name the object, its uid and its version, but not change them.
@@ -291,6 +307,9 @@ Result<api::Object> Registry::update(const api::Object& object, Subresource subr
                                      TimePoint now, const WriteOptions& how) {
   BERTH_TRY(const api::Object current, get(group_kind(object), object.key()));
   BERTH_CHECK(check_identity(current, object));
+  if (subresource == Subresource::None) {
+    BERTH_CHECK(check_deletion_unasked(current, object));
+  }
   return replace(current, partial_write(current, object, subresource), subresource, now, how);
 }
 
