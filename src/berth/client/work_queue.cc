@@ -6,6 +6,12 @@
 #include <set>
 
 namespace berth::client {
+namespace {
+
+constexpr Duration kRestForEach = Duration::micros(20);
+constexpr std::size_t kCrowd = 64;
+
+} // namespace
 
 /// Shared with the tasks on the loop, which do nothing once the queue is gone.
 struct WorkQueue::State : std::enable_shared_from_this<WorkQueue::State> {
@@ -19,10 +25,24 @@ struct WorkQueue::State : std::enable_shared_from_this<WorkQueue::State> {
   void add(const api::Key& key) {
     if (working.contains(key)) {
       again.insert(key);
+    } else if (const Duration rest = rest_of(key); rest > Duration()) {
+      add_after(key, rest);
     } else if (queued.insert(key).second) {
       due.push_back(key);
       turn();
     }
+  }
+
+  Duration rest_of(const api::Key& key) {
+    const auto it = resting.find(key);
+    if (it == resting.end()) {
+      return Duration();
+    }
+    const Duration left = it->second - loop->now();
+    if (left <= Duration()) {
+      resting.erase(it);
+    }
+    return left;
   }
 
   void add_after(const api::Key& key, Duration delay) {
@@ -110,6 +130,7 @@ struct WorkQueue::State : std::enable_shared_from_this<WorkQueue::State> {
   std::set<api::Key> working;
   std::set<api::Key> again; ///< added while being worked on
   std::map<api::Key, Waiting> waiting;
+  std::map<api::Key, TimePoint> resting; ///< not worked on before
   std::map<api::Key, int> failures;
   bool turning = false;
   bool stopped = false;
@@ -135,8 +156,16 @@ void WorkQueue::add_backed_off(const api::Key& key) {
   state_->add_backed_off(key);
 }
 
+void WorkQueue::looks_at(const api::Key& key, std::size_t objects) {
+  if (objects >= kCrowd) {
+    state_->resting[key] =
+        state_->loop->now() + kRestForEach * static_cast<std::int64_t>(objects);
+  }
+}
+
 void WorkQueue::forget(const api::Key& key) {
   state_->failures.erase(key);
+  state_->resting.erase(key);
   if (const auto it = state_->waiting.find(key); it != state_->waiting.end()) {
     state_->loop->cancel(it->second.timer);
     state_->waiting.erase(it);

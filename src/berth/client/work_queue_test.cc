@@ -53,6 +53,26 @@ TEST_F(WorkQueueTest, RunsInALaterTaskAndCollapsesEqualKeys) {
   EXPECT_TRUE(queue.idle());
 }
 
+TEST_F(WorkQueueTest, ACrowdIsNotLookedAtForEachOfItsMembers) {
+  WorkQueue crowds(loop, [&](const api::Key& key, const WorkQueue::Finish& finish) {
+    runs.push_back(fmt::format("{}@{}", key.name, loop.now().unix_nanos() / 1'000'000));
+    crowds.looks_at(key, key == kA ? 1000 : 63);
+    finish(Outcome::Done);
+  });
+  for (int ms = 0; ms < 50; ++ms) {
+    crowds.add(kA);
+    if (ms < 3) {
+      crowds.add(kB);
+    }
+    run_for(Duration::millis(1));
+  }
+  EXPECT_THAT(runs, ElementsAre("a@0", "b@0", "b@1", "b@2", "a@20", "a@40"));
+  EXPECT_FALSE(crowds.idle()) << "what changed since is still to be looked at";
+  EXPECT_TRUE(loop.run_to_idle());
+  EXPECT_EQ(runs.back(), "a@60");
+  EXPECT_TRUE(crowds.idle());
+}
+
 TEST_F(WorkQueueTest, AKeyAddedWhileWorkedOnRunsOnceMore) {
   outcome.reset();
   queue.add(kA);

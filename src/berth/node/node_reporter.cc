@@ -43,17 +43,12 @@ struct NodeReporter::State : std::enable_shared_from_this<State> {
   api::Key key() const { return {"", std::string(api::string_at(base, "metadata.name"))}; }
 
   void watch() {
-    constexpr std::string_view kLabel = "kubernetes.io/hostname";
-    const api::json::value* value = api::find(*api::find_path(base, "metadata.labels"), kLabel);
-    client::ListOptions what{.kind = client::kNodes};
-    what.labels.requirements.push_back({.key = std::string(kLabel),
-                                        .op = api::Operator::In,
-                                        .values = {std::string(value->get_string())}});
+    const client::ListOptions what{.kind = client::kNodes, .name = key().name};
     informer = std::make_unique<client::Informer>(
         *client, *loop, what,
         [weak = weak_from_this()](const api::Object&, const api::Object& now) {
           const auto state = weak.lock();
-          if (state && now && now.meta().name == state->key().name) {
+          if (state && now) {
             state->take(now);
             state->step();
           }

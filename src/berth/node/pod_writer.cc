@@ -50,6 +50,7 @@ struct PodWriter::State : std::enable_shared_from_this<State> {
   api::Object pod;
   PodWriterEvents events;
   MakeStatus make;                            ///< null: whatever it is
+  bool agreed = false;                        ///< the stored status is what `make` says
   std::shared_ptr<const json::object> wanted; ///< what `make` says of `pod`; null: to be asked
   bool removal_wanted = false;
   bool removal_done = false;
@@ -69,15 +70,24 @@ struct PodWriter::State : std::enable_shared_from_this<State> {
       : loop(&on), client(&to), pod(std::move(about)), events(std::move(with)), retry(on) {}
 
   bool status_clean() {
-    if (!make) {
+    if (!make || agreed) {
       return true;
     }
     if (!wanted) {
       wanted = std::make_shared<const json::object>(make(api::find(pod.json(), "status")));
     }
     const json::object& stored = status_of(pod);
-    return api::same(stored, *wanted) ||
-           (last && api::same(*last->sent, *wanted) && api::same(status_of(last->stored), stored));
+    if (api::same(stored, *wanted)) { // most of a pod's life: nothing is kept for it
+      agreed = true;
+      wanted = nullptr;
+      last.reset();
+      return true;
+    }
+    return last && api::same(*last->sent, *wanted) && api::same(status_of(last->stored), stored);
+  }
+  void ask_again() {
+    agreed = false;
+    wanted = nullptr;
   }
 
   void step();
@@ -202,7 +212,7 @@ bool PodWriter::State::take(api::Object newer) {
 
 void PodWriter::State::show(api::Object newer) {
   if (!api::same(status_of(newer), status_of(pod))) {
-    wanted = nullptr;
+    ask_again();
   }
   pod = std::move(newer);
 }
@@ -229,7 +239,7 @@ void PodWriter::observe(api::Object pod) {
 
 void PodWriter::put_status(MakeStatus make) {
   state_->make = std::move(make);
-  state_->wanted = nullptr;
+  state_->ask_again();
   state_->step();
 }
 

@@ -24,7 +24,7 @@ constexpr int kLostWithMachine = 255;
 struct Container {
   ContainerStatus status;
   ContainerConfig config;
-  api::json::object oci;
+  ContainerFacts facts; ///< what its OCI spec says
   Steering steering;
   TimerId end_timer = 0;
   TimePoint ends_at = TimePoint::max();
@@ -191,11 +191,11 @@ Result<std::string> SimulatedRuntime::State::add_container(const std::string& sa
     return fail(Code::Unavailable,
                 fmt::format("sandbox container \"{}\" is not running", sandbox_id));
   }
-  BERTH_TRY(api::json::object oci,
+  BERTH_TRY(const api::json::object oci,
             make_oci_spec(config, in->config.name, *cdi, options.stat_device));
   Container added;
+  added.facts = facts_of(oci, config);
   added.config = std::move(config);
-  added.oci = std::move(oci);
   const auto role = added.config.annotations.find(kContainerRoleAnnotation);
   added.steering = steering_of(
       in->config.annotations,
@@ -497,7 +497,7 @@ std::optional<std::vector<LogLine>> SimulatedRuntime::log(std::string_view conta
   }
   return log_of({.status = container->status,
                  .config = container->config,
-                 .facts = facts_of(container->oci, container->config),
+                 .facts = container->facts,
                  .run_for = container->steering.run_for,
                  .asked_to_stop = container->asked_to_stop});
 }
@@ -536,20 +536,15 @@ std::vector<ContainerFacts> SimulatedRuntime::facts(std::string_view pod_uid) co
     if (container.status.pod_uid != pod_uid) {
       continue;
     }
-    ContainerFacts fact = facts_of(container.oci, container.config);
-    const auto earlier = std::ranges::find(facts, fact.container, &ContainerFacts::container);
+        const auto earlier =
+        std::ranges::find(facts, container.facts.container, &ContainerFacts::container);
     if (earlier == facts.end()) {
-      facts.push_back(std::move(fact));
+      facts.push_back(container.facts);
     } else {
-      *earlier = std::move(fact);
+      *earlier = container.facts;
     }
   }
   return facts;
-}
-
-const api::json::object* SimulatedRuntime::oci_spec(std::string_view container_id) const {
-  const Container* container = state_->container(container_id);
-  return container ? &container->oci : nullptr;
 }
 
 std::vector<ContainerStatus> SimulatedRuntime::running() const {

@@ -69,8 +69,6 @@ class SimulatedRuntime final : public Runtime {
 
   /// What each container of a pod sees, latest attempt of each, in order of creation.
   std::vector<ContainerFacts> facts(std::string_view pod_uid) const;
-  /// The OCI spec of a container, nullptr if unknown.
-  const api::json::object* oci_spec(std::string_view container_id) const;
   /// What a container has printed so far; nullopt if it is unknown (removed, or of an earlier
   /// process).
   std::optional<std::vector<LogLine>> log(std::string_view container_id) const;

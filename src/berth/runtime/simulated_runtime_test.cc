@@ -349,7 +349,7 @@ TEST_F(Machine, ARemovedSandboxTakesItsContainersAlong) {
   EXPECT_THAT(list().sandboxes, IsEmpty());
   EXPECT_THAT(list().containers, IsEmpty());
   EXPECT_TRUE(remove_sandbox(in));
-  EXPECT_EQ(runtime_.oci_spec(*id), nullptr);
+  EXPECT_EQ(runtime_.log(*id), std::nullopt);
 }
 
 TEST_F(Machine, ListsByCreation) {

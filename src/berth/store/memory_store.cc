@@ -59,6 +59,12 @@ ObjectList MemoryStore::list(const ListOptions& what) const {
     }
     return found;
   }
+  if (what.ns.empty() && what.name && is_cluster_scoped(shelf)) {
+    if (const auto one = shelf.objects.find({"", *what.name}); one != shelf.objects.end()) {
+      take(one->second);
+    }
+    return found;
+  }
   auto it = what.ns.empty() ? shelf.objects.begin()
                             : shelf.objects.lower_bound({what.ns, what.name.value_or("")});
   for (; it != shelf.objects.end() && (what.ns.empty() || it->first.ns == what.ns); ++it) {
@@ -68,6 +74,11 @@ ObjectList MemoryStore::list(const ListOptions& what) const {
     }
   }
   return found;
+}
+
+/// All objects of a kind have a namespace, or none has.
+bool MemoryStore::is_cluster_scoped(const Shelf& shelf) {
+  return !shelf.objects.empty() && shelf.objects.begin()->first.ns.empty();
 }
 
 std::shared_ptr<MemoryStore::Shelf>& MemoryStore::shelf_of(const GroupKind& kind) {

@@ -64,6 +64,7 @@ class MemoryStore final : public Store {
     WatchIndex watches;
   };
 
+  static bool is_cluster_scoped(const Shelf& shelf);
   std::shared_ptr<Shelf>& shelf_of(const GroupKind& kind);
   Result<api::Object> numbered(api::json::value document) const;
   static Result<api::Object> current(const Shelf& shelf, const api::Object& next,

@@ -184,8 +184,10 @@ struct DaemonSetController::State : std::enable_shared_from_this<DaemonSetContro
   }
 
   void claim(const PassPtr& pass, const api::Selector& selector) {
+    const std::string mine = pass->set.key().to_string();
+    queue.looks_at(pass->set.key(), pods.keyed(mine).size());
     Claims claims{.owner = pass->set, .adopt = {}, .release = {}};
-    for (const std::string& name : {pass->set.key().to_string(), orphans_of(pass->set.meta().ns)}) {
+    for (const std::string& name : {mine, orphans_of(pass->set.meta().ns)}) {
       for (const Key& at : pods.keyed(name)) {
         const Object& pod = *pods.find(at);
         switch (claim_of(pod, pass->set, selector)) {

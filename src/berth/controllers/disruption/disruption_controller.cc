@@ -143,6 +143,7 @@ struct DisruptionController::State : std::enable_shared_from_this<DisruptionCont
         pass->pods.push_back(pod);
       }
     }
+    queue.looks_at(key, pods.keyed(key.ns).size());
     if (pass->pods.empty()) {
       recorder.record(*budget, EventType::Normal, "NoPods", "No matching pods found");
     }

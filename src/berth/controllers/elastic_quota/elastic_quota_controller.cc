@@ -133,6 +133,7 @@ struct ElasticQuotaController::State : std::enable_shared_from_this<ElasticQuota
                       to_string(view.error())));
       return finish(Outcome::Done);
     }
+    queue.looks_at(key, all_pods->keyed(key.ns).size());
     const model::ResourceList used = used_by_pods(**view, *all_pods);
     if (used == (*view)->used) {
       return finish(Outcome::Done);

@@ -131,6 +131,7 @@ struct EndpointsController::State : std::enable_shared_from_this<EndpointsContro
       for (const Key& at : pods.keyed(key.ns)) {
         chosen.push_back(*pods.find(at));
       }
+      queue.looks_at(key, chosen.size());
       keep_endpoints(*service, chosen, *all);
       keep_slices(*service, chosen, *all);
     }

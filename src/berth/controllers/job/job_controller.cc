@@ -174,6 +174,7 @@ struct JobController::State : std::enable_shared_from_this<JobController::State>
         facts.push_back(*std::move(fact));
       }
     }
+    queue.looks_at(pass.key, facts.size());
     if (foreign) {
       // Pods of an earlier Job of this name: they may have been left with a finalizer.
       release_orphans(pass.key, [](Outcome) {});

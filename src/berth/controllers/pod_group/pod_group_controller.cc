@@ -162,6 +162,7 @@ struct PodGroupController::State : std::enable_shared_from_this<PodGroupControll
                      .counts = {},
                      .owner = {}};
     count(key, input);
+    queue.looks_at(key, static_cast<std::size_t>(input.counts.pods));
     const GroupStatus next = next_group_status(input, loop.now());
     if (next == input.stored) {
       finish(Outcome::Done);

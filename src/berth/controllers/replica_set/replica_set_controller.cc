@@ -171,7 +171,9 @@ struct ReplicaSetController::State : std::enable_shared_from_this<ReplicaSetCont
         .deleting = set->meta().deletion_timestamp.has_value(),
         .pods = {},
         .now = loop.now()};
-    if (Claims claims = claim(*set, question); !claims.empty()) {
+    Claims claims = claim(*set, question);
+    queue.looks_at(key, question.pods.size());
+    if (!claims.empty()) {
       settle(std::move(claims), std::move(finish));
       return;
     }

@@ -210,8 +210,10 @@ struct StatefulSetController::State : std::enable_shared_from_this<StatefulSetCo
   }
 
   void claim(const PassPtr& pass, const api::Selector& selector) {
+    const std::string mine = pass->set.key().to_string();
+    queue.looks_at(pass->set.key(), pods.keyed(mine).size());
     Claims found{.owner = pass->set, .adopt = {}, .release = {}};
-    for (const std::string& name : {pass->set.key().to_string(), orphans_of(pass->set.meta().ns)}) {
+    for (const std::string& name : {mine, orphans_of(pass->set.meta().ns)}) {
       for (const Key& at : pods.keyed(name)) {
         const Object& pod = *pods.find(at);
         const auto ordinal = ordinal_of(pass->set, pod.meta().name);
