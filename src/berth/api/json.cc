@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 
 #include <boost/json/object.hpp>
 #include <fmt/format.h>
@@ -14,12 +15,33 @@
 namespace berth::api {
 namespace {
 
+constexpr std::size_t kBlock = 8;
+
+/// Eight bytes of ASCII that stand in JSON as they are: no control characters, quotes or
+/// backslashes.
+bool is_plain(std::string_view block) {
+  constexpr std::uint64_t kOnes = 0x0101010101010101;
+  constexpr std::uint64_t kTops = 0x8080808080808080;
+  std::uint64_t bytes = 0;
+  std::memcpy(&bytes, block.data(), kBlock);
+  const auto has_zero = [](std::uint64_t of) { return (of - kOnes) & ~of; };
+  const std::uint64_t marked = bytes | (bytes - kOnes * 0x20) | has_zero(bytes ^ (kOnes * '"')) |
+                               has_zero(bytes ^ (kOnes * '\\'));
+  return (marked & kTops) == 0;
+}
+
 /// What is no UTF-8 becomes U+FFFD, as Go writes it: JSON is UTF-8 whatever was put into a string.
 void write_string(std::string& out, std::string_view text) {
   static constexpr std::string_view kHex = "0123456789abcdef";
   out += '"';
   std::size_t from = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
+    while (text.size() - i >= kBlock && is_plain(text.substr(i, kBlock))) {
+      i += kBlock;
+    }
+    if (i == text.size()) {
+      break;
+    }
     const auto c = static_cast<unsigned char>(text[i]);
     if (c >= 0x20 && c < 0x80 && c != '"' && c != '\\') {
       continue;

@@ -251,5 +251,22 @@ TEST(Json, MergeKeepsTheOrderOfMembers) {
   EXPECT_EQ(to_json(target), R"({"a":1,"c":9,"d":4})");
 }
 
+TEST(JsonWriter, EscapesWhereverACharacterStands) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"\"", R"(\")"}, {"\\", R"(\\)"},  {"\n", R"(\n)"},      {"\x1f", R"(\u001f)"},
+      {" ", " "},      {"\x7f", "\x7f"}, {"\u00e9", "\u00e9"}, {"\x80", "\uFFFD"},
+  };
+  for (const auto& [raw, written] : cases) {
+    for (std::size_t before = 0; before < 20; ++before) {
+      for (std::size_t after = 0; after < 20; ++after) {
+        const std::string head(before, 'a');
+        const std::string tail(after, '~');
+        EXPECT_EQ(to_json(json::value(head + raw + tail)), '"' + head + written + tail + '"')
+            << before << " before, " << after << " after";
+      }
+    }
+  }
+}
+
 } // namespace
 } // namespace berth::api

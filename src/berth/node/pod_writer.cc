@@ -77,13 +77,17 @@ struct PodWriter::State : std::enable_shared_from_this<State> {
       wanted = std::make_shared<const json::object>(make(api::find(pod.json(), "status")));
     }
     const json::object& stored = status_of(pod);
-    if (api::same(stored, *wanted)) { // most of a pod's life: nothing is kept for it
-      agreed = true;
-      wanted = nullptr;
-      last.reset();
+    if (api::same(stored, *wanted)) {
+      agree();
       return true;
     }
     return last && api::same(*last->sent, *wanted) && api::same(status_of(last->stored), stored);
+  }
+  /// Most of a pod's life: nothing is kept for it.
+  void agree() {
+    agreed = true;
+    wanted = nullptr;
+    last.reset();
   }
   void ask_again() {
     agreed = false;
@@ -211,7 +215,9 @@ bool PodWriter::State::take(api::Object newer) {
 }
 
 void PodWriter::State::show(api::Object newer) {
-  if (!api::same(status_of(newer), status_of(pod))) {
+  if (wanted && api::same(status_of(newer), *wanted)) {
+    agree();
+  } else if (!api::same(status_of(newer), status_of(pod))) {
     ask_again();
   }
   pod = std::move(newer);
