@@ -204,7 +204,38 @@ class DeciderHistory : public testing::TestWithParam<std::uint64_t> {
     if (crosses_nodes && rng.chance(1, 2)) {
       builder.label("app", rng.chance(1, 2) ? "x" : "y");
     }
+    if (crosses_nodes && rng.chance(1, 3)) {
+      builder.owned_by(rng.chance(1, 2) ? owner("rs-a") : owner("rs-b"));
+    }
     return builder;
+  }
+
+  static api::Object owner(const std::string& name) {
+    return *api::Object::from_json(test::json_of(fmt::format(
+        R"({{"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{{"name":"{0}","uid":"{0}"}}}})",
+        name)));
+  }
+
+  /// Services and ReplicaSets come, go, and select others.
+  void change_workloads() {
+    const std::string name(rng.chance(1, 2) ? "rs-a" : "rs-b");
+    const std::string app(rng.chance(1, 2) ? "x" : "y");
+    switch (rng.below(4)) {
+    case 0:
+      return twins.both(
+          [&](SchedulingWorld& world) { world.with(test::replica_set(name).selects("app", app)); });
+    case 1:
+      return twins.both([&](SchedulingWorld& world) {
+        world.state().change_workloads().remove_controller("ReplicaSet", {"default", name});
+      });
+    case 2:
+      return twins.both(
+          [&](SchedulingWorld& world) { world.with(test::service("apps").selects("app", app)); });
+    default:
+      return twins.both([&](SchedulingWorld& world) {
+        world.state().change_workloads().remove_service({"default", "apps"});
+      });
+    }
   }
 
   /// Reports of one node, or the namespace's quota, change.
@@ -246,6 +277,9 @@ class DeciderHistory : public testing::TestWithParam<std::uint64_t> {
     if (rng.chance(1, 40)) {
       const std::string gone = fmt::format("n{}", rng.below(names));
       twins.both([&](SchedulingWorld& world) { world.state().remove_node(gone); });
+    }
+    if (crosses_nodes && rng.chance(1, 12)) {
+      change_workloads();
     }
     if (crosses_nodes && rng.chance(1, 25)) {
       const api::Labels labels = {{"team", rng.chance(1, 2) ? "x" : "y"}};
@@ -321,6 +355,30 @@ TEST_P(DeciderHistory, DecidesAsScheduleOneDoes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, DeciderHistory, test::seeds(60));
+
+/// Berth's and kube-scheduler's defaults spread what a controller owns over hosts and zones.
+TEST(Decider, KnowsPodsThatTheDefaultsSpread) {
+  Twins twins;
+  for (int i = 0; i < 20; ++i) {
+    twins.both([&](SchedulingWorld& world) {
+      world.with(node(fmt::format("n{}", i)).gpus(8).label("zone", i % 2 == 0 ? "a" : "b"));
+    });
+  }
+  for (const std::string name : {"rs-a", "rs-b"}) {
+    twins.both(
+        [&](SchedulingWorld& world) { world.with(test::replica_set(name).selects("app", name)); });
+  }
+  for (int i = 0; i < 40; ++i) {
+    const std::string set = i % 2 == 0 ? "rs-a" : "rs-b";
+    const auto owner = *api::Object::from_json(
+        test::json_of(fmt::format(R"({{"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":)"
+                                  R"({{"name":"{0}","uid":"{0}"}}}})",
+                                  set)));
+    EXPECT_TRUE(twins.decide(pod(fmt::format("p{}", i)).gpus(1).label("app", set).owned_by(owner))
+                    .placed());
+  }
+  EXPECT_EQ(twins.decider().quick_decisions(), 36U) << "but for two pods of each set";
+}
 
 TEST(Decider, LooksAtNoMoreThanWhatChangedOnceAShapeIsKnown) {
   Twins twins;

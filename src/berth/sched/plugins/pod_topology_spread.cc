@@ -10,6 +10,8 @@ namespace berth::sched {
 namespace {
 
 constexpr std::string_view kHostname = "kubernetes.io/hostname";
+constexpr std::string_view kDoNotSchedule = "DoNotSchedule";
+constexpr std::string_view kScheduleAnyway = "ScheduleAnyway";
 
 /// A constraint with its selector completed by matchLabelKeys.
 struct Constraint {
@@ -126,7 +128,7 @@ class Rules {
         Lacking lacking)
       : lacking_(lacking) {
     for (Constraint& constraint :
-         constraints_of(pod, written, kind == Kind::Hard ? "DoNotSchedule" : "ScheduleAnyway")) {
+         constraints_of(pod, written, kind == Kind::Hard ? kDoNotSchedule : kScheduleAnyway)) {
       const Topology& topology = state.topology(constraint.topology_key);
       rules_.push_back(
           {.constraint = std::move(constraint),
@@ -384,7 +386,7 @@ class PodTopologySpread final : public Plugin {
       return hint_by_defaults(pod, event);
     }
     const auto constraints =
-        constraints_of(pod, pod.pod->spec.topology_spread_constraints, "DoNotSchedule");
+        constraints_of(pod, pod.pod->spec.topology_spread_constraints, kDoNotSchedule);
     if (event.resource == EventResource::Node) {
       const auto has_keys = [&](const auto& node) {
         return node && has_all_keys(*node, constraints);
@@ -403,10 +405,21 @@ class PodTopologySpread final : public Plugin {
     return counted(event.old_pod) || counted(event.new_pod) ? Hint::Queue : Hint::Skip;
   }
 
-  /// Default constraints depend on the labels and the owner of a pod.
-  bool looks_beyond_shape() const override { return !args_.default_constraints.empty(); }
-  bool shape_tells(const PodPtr& pod, const ClusterState& state) const override {
-    return has_own_constraints(*pod) || constraints_for(*pod, state, args_).empty();
+  /// Whom the default constraints count depends on the Services and the controller of a pod.
+  bool sees_shades() const override { return !args_.default_constraints.empty(); }
+  void shade(const PodInfo& pod, const ClusterState& state,
+             std::vector<std::uint32_t>& key) const override {
+    if (has_own_constraints(pod)) {
+      return;
+    }
+    const auto written = constraints_for(pod, state, args_);
+    for (const std::string_view when : {kDoNotSchedule, kScheduleAnyway}) {
+      for (const Constraint& constraint : constraints_of(pod, written, when)) {
+        append(pod.ns() + (constraint.matches_self(pod) ? " itself " : " others ") +
+                   to_string(*constraint.selector),
+               key);
+      }
+    }
   }
 
   Prepared prepare(const PodPtr& pod, const ClusterState& state) const override {
@@ -425,6 +438,10 @@ class PodTopologySpread final : public Plugin {
   }
 
  private:
+  static void append(std::string_view text, std::vector<std::uint32_t>& key) {
+    key.push_back(static_cast<std::uint32_t>(text.size()));
+    key.insert(key.end(), text.begin(), text.end());
+  }
   /// Whom the defaults count is not known without the state: any pod of the namespace may be.
   static Hint hint_by_defaults(const PodInfo& pod, const ClusterEvent& event) {
     if (event.resource == EventResource::Node) {
