@@ -199,7 +199,8 @@ std::string encode_checkpoint(const Checkpoint& checkpoint) {
   for (const auto& [resource, ids] : checkpoint.registered) {
     registered[resource] = write(ids, arena);
   }
-  json::object document(arena);
+  json::value whole(json::object_kind, arena);
+  json::object& document = whole.get_object();
   document["bootID"] = checkpoint.boot_id;
   document["podDeviceEntries"] = std::move(entries);
   document["registeredDevices"] = std::move(registered);
@@ -210,7 +211,7 @@ std::string encode_checkpoint(const Checkpoint& checkpoint) {
   if (!checkpoint.memory.empty()) {
     document["podMemoryEntries"] = write_memory_entries(checkpoint.memory);
   }
-  const std::string payload = api::to_json(document);
+  const std::string payload = api::to_json(whole);
   return header_of(payload) + payload;
 }
 
