@@ -114,6 +114,17 @@ check 'the control device' 'nvidiactl' "$k" exec two -c a -- ls /dev
 check 'a memory limit is a cgroup limit' '67108864' "$k" exec two -c a -- sh -c \
   'cat /sys/fs/cgroup/memory/memory.limit_in_bytes 2>/dev/null || cat /sys/fs/cgroup/memory.max'
 
+# What real containers and this machine use, through the agent's port.
+"$k" exec two -c b -- sh -c 'dd if=/dev/zero of=/dev/null >/dev/null 2>&1 </dev/null & echo $! >/tmp/busy'
+check 'what the node uses' 'worker-1 +[1-9][0-9]*m .*[1-9][0-9]*Mi' "$k" top node worker-1
+check 'what each container uses' 'two +a +[0-9]+m +[0-9]+Mi' "$k" top pod two --containers
+check 'a busy one uses CPU time' 'two +b +[1-9][0-9]*m' sh -c \
+  "for i in \$(seq 20); do '$k' top pod two --containers | grep -E 'b +[1-9][0-9]*m' && break; sleep 1; done"
+"$k" exec two -c b -- sh -c 'kill $(cat /tmp/busy)' >/dev/null 2>&1
+check 'in berth top too' 'worker-1' "$berth" top nodes
+check 'and who has the GPUs' 'worker-1.*two' "$berth" top gpus
+check 'GPUs for dashboards' 'DCGM_FI_DEV_XID_ERRORS.*Hostname="worker-1".*pod="two"' "$k" get --raw /metrics/gpus
+
 before=$(running two)
 kill_hard "$agent_pid"
 start_agent
@@ -165,6 +176,53 @@ gpu_pod last 1 | "$k" apply -f - >/dev/null
 check 'and gives what is left' 'condition met' "$k" wait --for=condition=Ready pod/last --timeout=60s
 same 'no GPU twice after its kill' "$(tr ' ' '\n' <<<"$own $(seen last c)" | sort -u | wc -l)" 4
 check 'pods go' 'deleted' "$k" delete pod own last --timeout=60s
+
+# CPUs of a container's own, on a machine that has two.
+if [ "$(nproc)" -ge 2 ]; then
+  kill "$plugin_pid" "$agent_pid" 2>/dev/null
+  wait "$plugin_pid" "$agent_pid" 2>/dev/null
+  plugin_pid=
+  all=$(sed -n 's/^Cpus_allowed_list:\t//p' /proc/self/status)
+  first=${all%%[-,]*}
+  refused 'a machine without reserved CPUs gives none away' 'the static policy requires systemreserved.cpu' \
+    timeout 20 "$berth" agent --hostname-override worker-1 --container-runtime-endpoint "unix://$socket" --root-dir "$work/kubelet" \
+    --pod-logs-dir "$work/pod-logs" --listen 127.0.0.1:0 --cpu-manager-policy static
+  start_agent --cpu-manager-policy static --memory-manager-policy Static --topology-manager-policy restricted --reserved-cpus "$first"
+  cpus_of() { "$k" exec "$1" -- sed -n 's/^Cpus_allowed_list:\t//p' /proc/self/status; }
+  pinned_pod() { # pinned_pod NAME RESOURCES
+    cat <<YAML
+apiVersion: v1
+kind: Pod
+metadata: {name: $1}
+spec:
+  terminationGracePeriodSeconds: 1
+  containers: [{name: c, image: local/busybox:1, command: [sleep, '100000'], resources: {$2}}]
+YAML
+  }
+  pinned_pod shared '' | "$k" apply -f - >/dev/null
+  check 'a pod that shares CPUs' 'condition met' "$k" wait --for=condition=Ready pod/shared --timeout=60s
+  same 'runs on all of them' "$(cpus_of shared)" "$all"
+  pinned_pod own 'limits: {cpu: 1, memory: 64Mi}' | "$k" apply -f - >/dev/null
+  check 'a pod that asks for a whole CPU' 'condition met' "$k" wait --for=condition=Ready pod/own --timeout=60s
+  check 'has one of its own' '^[0-9]+$' cpus_of own
+  check 'the other makes room while it runs' 'moved' sh -c "
+    for i in \$(seq 50); do
+      '$k' exec shared -- sed -n 's/^Cpus_allowed_list:.//p' /proc/1/status | grep -qxF '$all' || { echo moved; break; }; sleep 0.2; done"
+  if [ "$(cpus_of own)" = "$(cpus_of shared)" ]; then
+    echo "FAIL  both run on $(cpus_of own)"
+    failed=1
+  fi
+  check 'and is deleted' 'deleted' "$k" delete pod own --timeout=60s
+  check 'its CPU is shared again' 'back' sh -c "
+    for i in \$(seq 50); do
+      '$k' exec shared -- sed -n 's/^Cpus_allowed_list:.//p' /proc/1/status | grep -qxF '$all' && { echo back; break; }; sleep 0.2; done"
+  check 'a pod with more than there is, is turned away' 'OutOfcpu' sh -c "
+    $(declare -f pinned_pod)
+    pinned_pod big 'limits: {cpu: 64, memory: 64Mi}' | sed 's/^spec:/spec:\n  nodeName: worker-1/' | '$k' apply -f - >/dev/null
+    for i in \$(seq 50); do '$k' get pod big -o 'jsonpath={.status.reason}' | grep OutOfcpu && break; sleep 0.2; done"
+  check 'they go' 'deleted' "$k" delete pod shared big --timeout=60s
+fi
+for _ in $(seq 50); do [ -z "$(ctr -a "$socket" -n k8s.io containers ls -q)" ] && break; sleep 0.1; done # sandboxes outlast objects
 same 'nothing is left in containerd' "$(ctr -a "$socket" -n k8s.io containers ls -q)" ''
 
 if [ "$failed" -ne 0 ]; then

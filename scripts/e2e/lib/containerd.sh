@@ -49,7 +49,7 @@ make_image() {
   local name=$1 command=$2 at=$work/image/$1 digest
   mkdir -p "$at/root/bin" "$at/root/tmp" "$at/root/etc" "$at/root/dev" "$at/root/proc" "$at/root/sys"
   cp /bin/busybox "$at/root/bin/busybox"
-  for applet in sh cat echo env ls sleep dd true false id hostname mount nc wget sha256sum head stat touch kill test; do
+  for applet in sed grep sh cat echo env ls sleep dd true false id hostname mount nc wget sha256sum head stat touch kill test; do
     ln -s busybox "$at/root/bin/$applet"
   done
   printf 'root:x:0:0:root:/:/bin/sh\nuser:x:1000:1000::/:/bin/sh\n' >"$at/root/etc/passwd"

@@ -12,6 +12,7 @@
 
 #include "berth/hardware/platform.h"
 #include "berth/inventory/facts.h"
+#include "berth/inventory/gpu_readings.h"
 #include "berth/inventory/xid.h"
 
 namespace berth::inventory {
@@ -74,6 +75,8 @@ class Inventory {
   /// By index. The order and the facts stay while the process lives.
   virtual const std::vector<GpuInfo>& gpus() const = 0;
   virtual GpuProbe probe(int index) const = 0;
+  /// What the GPU does now, as far as that is known. Asks it.
+  virtual GpuReadings readings(int /*index*/) const { return {}; }
   /// Every GPU as it is now, with its MIG devices. May ask each of them.
   virtual NodeFacts survey() const = 0;
   /// The device graph; nullptr when it is unknown (GPUs are then counted, not chosen).

@@ -46,6 +46,11 @@ struct Memory {
   std::uint64_t used;
 };
 
+struct Utilization { ///< percent of the time
+  unsigned gpu;
+  unsigned memory;
+};
+
 struct DeviceAttributes {
   unsigned multiprocessors;
   unsigned copy_engines;
@@ -115,6 +120,7 @@ static_assert(sizeof(FabricInfo) == 36);
 inline constexpr unsigned kFabricVersion = sizeof(FabricInfo) | (2U << 24U);
 inline constexpr unsigned char kFabricCompleted = 3;
 
+inline constexpr unsigned kMemoryTemperatureField = 82;
 inline constexpr unsigned kRecoveryActionField = 230;
 inline constexpr std::uint64_t kEventSingleBitEcc = 0x1;
 inline constexpr std::uint64_t kEventDoubleBitEcc = 0x2;

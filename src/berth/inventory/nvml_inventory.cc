@@ -9,6 +9,7 @@
 
 #include "berth/hardware/formats/import.h"
 #include "berth/inventory/event_watch.h"
+#include "berth/inventory/nvml_usage.h"
 #include "berth/inventory/subscribers.h"
 
 namespace berth::inventory {
@@ -67,7 +68,8 @@ const hardware::Platform* like_of(const NodeFacts& facts) {
 struct NvmlInventory::State : std::enable_shared_from_this<NvmlInventory::State> {
   State(nvml::Library loaded, nvml::Reading read, const NvmlOptions& options)
       : library(std::move(loaded)), reading(std::move(read)), post(options.post),
-        remembered(reading.devices.size()), told_usable(reading.devices.size()) {
+        remembered(reading.devices.size()), last_xids(reading.devices.size()),
+        told_usable(reading.devices.size()) {
     matrix = nvml::read_matrix(library, reading);
     for (const GpuFacts& gpu : reading.facts.gpus) {
       infos.push_back(gpu.info);
@@ -197,6 +199,7 @@ struct NvmlInventory::State : std::enable_shared_from_this<NvmlInventory::State>
     case Kind::Xid:
       if (report.gpu >= 0 && report.gpu_instance >= 0 && report.compute_instance >= 0) {
         // Other MIG devices of the GPU go on; what the GPU itself needs is for the driver to say.
+        last_xids[static_cast<std::size_t>(report.gpu)] = xid;
         subscribers->publish(post, {.kind = HealthEvent::Kind::Xid,
                                     .gpu = report.gpu,
                                     .xid = xid,
@@ -227,6 +230,7 @@ struct NvmlInventory::State : std::enable_shared_from_this<NvmlInventory::State>
       if (gpu >= 0 && i != gpu) {
         continue; // an event of no GPU concerns each
       }
+      last_xids[static_cast<std::size_t>(i)] = xid;
       GpuProbe& state = remembered[static_cast<std::size_t>(i)];
       const RecoveryAction action = recovery_action(classify_xid(xid));
       if (action > state.action) {
@@ -294,6 +298,7 @@ struct NvmlInventory::State : std::enable_shared_from_this<NvmlInventory::State>
   const hardware::Platform* known = nullptr;
   std::optional<hardware::Platform> own;
   std::vector<GpuProbe> remembered; ///< what Xids said; lost is for the probe to find
+  std::vector<int> last_xids;       ///< told since the start, whatever they mean; 0: none
   std::vector<bool> told_usable;
   NodeFacts told_facts; ///< MIG as it was told last
   std::shared_ptr<Subscribers> subscribers = std::make_shared<Subscribers>();
@@ -322,6 +327,16 @@ const std::vector<GpuInfo>& NvmlInventory::gpus() const {
 
 GpuProbe NvmlInventory::probe(int index) const {
   return state_->probe(index);
+}
+
+GpuReadings NvmlInventory::readings(int index) const {
+  const nvml::Device device = state_->device(index);
+  if (device == nullptr) {
+    return {};
+  }
+  GpuReadings read = nvml::read_usage(state_->library, device, mig_devices(index));
+  read.last_xid = state_->last_xids[static_cast<std::size_t>(index)];
+  return read;
 }
 
 NodeFacts NvmlInventory::survey() const {

@@ -38,6 +38,7 @@ class NvmlInventory final : public Inventory {
 
   const std::vector<GpuInfo>& gpus() const override;
   GpuProbe probe(int index) const override;
+  GpuReadings readings(int index) const override;
   NodeFacts survey() const override;
   /// The catalogue's platform if GPU model, number and paths agree; else one made of what the
   /// library says, without NICs; nullptr if the paths cannot be read or there is no GPU.

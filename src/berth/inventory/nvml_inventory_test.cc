@@ -203,6 +203,93 @@ TEST_F(Nvml, AnOldDriverLacksSomeThingsNotAll) {
       << "the Xid decides where the driver does not say";
 }
 
+TEST_F(Nvml, AGpuTellsWhatItDoes) {
+  serve("dgx-h100",
+        "1.busy=77\n1.memory_busy=40\n1.encoder=0\n1.decoder=3\n1.used=1048576\n1.clock.1=1980\n"
+        "1.clock.2=2619\n1.celsius=41\n1.field.82=50\n1.milliwatts=350500\n"
+        "1.energy=12345678901\n1.replays=2\n1.ecc.0.0=5\n1.ecc.1.0=0\n1.ecc.0.1=9\n1.ecc.1.1=1\n"
+        "1.corrected_rows=1\n1.uncorrected_rows=2\n1.row_failure=1\n"
+        "1.link.0.errors.0=1\n1.link.1.errors.0=2\n1.link.1.errors.3=7\n");
+  const auto inventory = open();
+  const GpuReadings read = inventory->readings(1);
+  EXPECT_EQ(read.percent, 77);
+  EXPECT_EQ(read.memory_copy_percent, 40);
+  EXPECT_EQ(read.encoder_percent, 0);
+  EXPECT_EQ(read.decoder_percent, 3);
+  EXPECT_EQ(read.memory_used_bytes, 1 << 20);
+  EXPECT_EQ(read.memory_free_bytes, (inventory->gpus()[1].memory_mib << 20) - (1 << 20));
+  EXPECT_EQ(read.sm_clock_mhz, 1980);
+  EXPECT_EQ(read.memory_clock_mhz, 2619);
+  EXPECT_EQ(read.celsius, 41);
+  EXPECT_EQ(read.memory_celsius, 50);
+  EXPECT_EQ(read.milliwatts, 350'500);
+  EXPECT_EQ(read.energy_mj, 12'345'678'901);
+  EXPECT_EQ(read.pcie_replays, 2);
+  EXPECT_EQ(read.ecc_single_volatile, 5);
+  EXPECT_EQ(read.ecc_double_volatile, 0);
+  EXPECT_EQ(read.ecc_single_aggregate, 9);
+  EXPECT_EQ(read.ecc_double_aggregate, 1);
+  EXPECT_EQ(read.corrected_rows, 1);
+  EXPECT_EQ(read.uncorrected_rows, 2);
+  EXPECT_EQ(read.row_failure, 1);
+  EXPECT_EQ(read.nvlink_replays, 3) << "of all links";
+  EXPECT_EQ(read.nvlink_data_errors, 7);
+  EXPECT_EQ(read.nvlink_recoveries, std::nullopt);
+  EXPECT_EQ(read.last_xid, 0);
+}
+
+TEST_F(Nvml, WhatAGpuDoesNotSupportIsNotTold) {
+  serve("t4-pcie-1", "0.celsius=30\n");
+  const auto inventory = open();
+  const GpuReadings read = inventory->readings(0);
+  EXPECT_EQ(read.celsius, 30);
+  EXPECT_EQ(read.percent, std::nullopt);
+  EXPECT_EQ(read.milliwatts, std::nullopt);
+  EXPECT_EQ(read.ecc_single_volatile, std::nullopt);
+  EXPECT_EQ(read.corrected_rows, std::nullopt);
+  EXPECT_EQ(read.nvlink_replays, std::nullopt);
+  EXPECT_EQ(read.memory_used_bytes, 0);
+  mock_.set("0.lost", "1");
+  const GpuReadings lost = inventory->readings(0);
+  EXPECT_EQ(lost.celsius, std::nullopt);
+  EXPECT_EQ(lost.memory_used_bytes, std::nullopt);
+  EXPECT_EQ(inventory->readings(1).celsius, std::nullopt) << "there is no such GPU";
+}
+
+TEST_F(Nvml, AnOldDriverTellsLess) {
+  const berth::testing::NvmlMock old(BERTH_NVML_MOCK_OLD);
+  old.load(berth::testing::nvml_profile(builtin("t4-pcie-1"), "n1") +
+           "0.celsius=30\n0.energy=5\n0.corrected_rows=1\n");
+  const auto inventory = open(BERTH_NVML_MOCK_OLD);
+  const GpuReadings read = inventory->readings(0);
+  EXPECT_EQ(read.celsius, 30);
+  EXPECT_EQ(read.energy_mj, std::nullopt);
+  EXPECT_EQ(read.corrected_rows, std::nullopt);
+}
+
+TEST_F(Nvml, AnInstanceTellsItsMemory) {
+  serve("dgx-h100", "0.mig=1\n0.mig.2.uuid=MIG-a\n0.mig.2.gi=9\n0.mig.2.gslices=1\n"
+                    "0.mig.2.cslices=1\n0.mig.2.memory=9984\n0.mig.2.used=1048576\n");
+  const auto inventory = open();
+  const GpuReadings read = inventory->readings(0);
+  ASSERT_EQ(read.instances.size(), 1U);
+  EXPECT_EQ(read.instances[0].uuid, "MIG-a");
+  EXPECT_EQ(read.instances[0].gpu_instance, 9);
+  EXPECT_EQ(read.instances[0].used_bytes, 1 << 20);
+  EXPECT_EQ(read.instances[0].free_bytes, (std::int64_t{9984} << 20) - (1 << 20));
+}
+
+TEST_F(Nvml, TheLastXidIsTold) {
+  serve("dgx-h100");
+  const auto inventory = open();
+  const auto listening = listen(*inventory);
+  mock_.event(0, nvml::kEventXid, 13);
+  ASSERT_TRUE(hears(1));
+  EXPECT_TRUE(inventory->probe(0).usable()) << "an application's fault";
+  EXPECT_EQ(inventory->readings(0).last_xid, 13);
+  EXPECT_EQ(inventory->readings(1).last_xid, 0);
+}
+
 TEST_F(Nvml, AGpuThatIsLostAtTheStartKeepsItsPlace) {
   serve("dgx-h100", "2.lost=1\n");
   const auto inventory = open();

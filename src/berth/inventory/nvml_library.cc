@@ -94,6 +94,16 @@ Functions resolve(void* handle, std::vector<std::string>& missing) {
   symbols.take(f.fabric_info, "nvmlDeviceGetGpuFabricInfoV");
   symbols.take(f.field_values, "nvmlDeviceGetFieldValues");
   symbols.take(f.ecc_errors, "nvmlDeviceGetTotalEccErrors");
+  symbols.take(f.utilization, "nvmlDeviceGetUtilizationRates");
+  symbols.take(f.encoder, "nvmlDeviceGetEncoderUtilization");
+  symbols.take(f.decoder, "nvmlDeviceGetDecoderUtilization");
+  symbols.take(f.clock, "nvmlDeviceGetClockInfo");
+  symbols.take(f.temperature, "nvmlDeviceGetTemperature");
+  symbols.take(f.power, "nvmlDeviceGetPowerUsage");
+  symbols.take(f.energy, "nvmlDeviceGetTotalEnergyConsumption");
+  symbols.take(f.pcie_replays, "nvmlDeviceGetPcieReplayCounter");
+  symbols.take(f.remapped_rows, "nvmlDeviceGetRemappedRows");
+  symbols.take(f.nvlink_errors, "nvmlDeviceGetNvLinkErrorCounter");
   symbols.take(f.supported_events, "nvmlDeviceGetSupportedEventTypes");
   symbols.take(f.event_set_create, "nvmlEventSetCreate");
   symbols.take(f.event_set_free, "nvmlEventSetFree");

@@ -46,6 +46,16 @@ struct Functions {
   Return (*fabric_info)(Device, FabricInfo*) = nullptr;
   Return (*field_values)(Device, int, FieldValue*) = nullptr;
   Return (*ecc_errors)(Device, int, int, std::uint64_t*) = nullptr;
+  Return (*utilization)(Device, Utilization*) = nullptr;
+  Return (*encoder)(Device, unsigned*, unsigned*) = nullptr;
+  Return (*decoder)(Device, unsigned*, unsigned*) = nullptr;
+  Return (*clock)(Device, int, unsigned*) = nullptr;
+  Return (*temperature)(Device, int, unsigned*) = nullptr;
+  Return (*power)(Device, unsigned*) = nullptr;
+  Return (*energy)(Device, std::uint64_t*) = nullptr;
+  Return (*pcie_replays)(Device, unsigned*) = nullptr;
+  Return (*remapped_rows)(Device, unsigned*, unsigned*, unsigned*, unsigned*) = nullptr;
+  Return (*nvlink_errors)(Device, unsigned, int, std::uint64_t*) = nullptr;
   Return (*supported_events)(Device, std::uint64_t*) = nullptr;
   Return (*event_set_create)(EventSet*) = nullptr;
   Return (*event_set_free)(EventSet) = nullptr;

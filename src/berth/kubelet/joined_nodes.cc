@@ -1,6 +1,8 @@
 #include "berth/kubelet/joined_nodes.h"
 
 #include <algorithm>
+#include <map>
+#include <memory>
 
 #include <fmt/format.h>
 
@@ -41,6 +43,26 @@ void JoinedNodes::find_streams(std::string_view node, server::StreamRequest what
   } else {
     done(tl::unexpected(unknown(node)));
   }
+}
+
+void JoinedNodes::measure(const std::vector<std::string>& nodes, std::function<void()> done) {
+  std::map<server::Nodes*, std::vector<std::string>> asked;
+  for (const std::string& node : nodes) {
+    if (server::Nodes* one = find(node)) {
+      asked[one].push_back(node);
+    }
+  }
+  // One more than are asked: nobody tells before all have been.
+  auto left = std::make_shared<std::size_t>(asked.size() + 1);
+  const auto told = [left, done = std::move(done)] {
+    if (--*left == 0) {
+      done();
+    }
+  };
+  for (const auto& [one, its] : asked) {
+    one->measure(its, told);
+  }
+  told();
 }
 
 std::optional<server::NodeUsage> JoinedNodes::usage(std::string_view node) const {

@@ -20,6 +20,7 @@ class JoinedNodes final : public server::Nodes {
            std::function<void(server::Answer<std::unique_ptr<server::LogReading>>)> done) override;
   void find_streams(std::string_view node, server::StreamRequest what,
                     std::function<void(server::Answer<server::StreamPlace>)> done) override;
+  void measure(const std::vector<std::string>& nodes, std::function<void()> done) override;
   std::optional<server::NodeUsage> usage(std::string_view node) const override;
 
  private:

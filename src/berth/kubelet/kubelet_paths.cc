@@ -57,10 +57,19 @@ std::optional<KubeletPath> kubelet_path(std::string_view path) {
     std::size_t least; ///< parts behind the name
     std::size_t most;
   };
-  constexpr std::array<Known, 7> kKnown = {{{"healthz", What::Healthz, 0, 0},
-                                            {"pods", What::Pods, 0, 0},
-                                            {"metrics", What::Metrics, 0, 0},
-                                            {"containerLogs", What::ContainerLogs, 3, 3},
+  constexpr std::array<std::pair<std::string_view, What>, 7> kPages = {
+      {{"/healthz", What::Healthz},
+       {"/pods", What::Pods},
+       {"/metrics", What::Metrics},
+       {"/metrics/resource", What::ResourceMetrics},
+       {"/metrics/gpus", What::GpuMetrics},
+       {"/stats/summary", What::StatsSummary},
+       {"/stats/gpus", What::StatsGpus}}};
+  const auto page = std::ranges::find(kPages, path, &std::pair<std::string_view, What>::first);
+  if (page != kPages.end()) {
+    return KubeletPath{.what = page->second, .ns = {}, .pod = {}, .uid = {}, .container = {}};
+  }
+  constexpr std::array<Known, 4> kKnown = {{{"containerLogs", What::ContainerLogs, 3, 3},
                                             {"exec", What::Exec, 3, 4},
                                             {"attach", What::Attach, 3, 4},
                                             {"portForward", What::PortForward, 2, 3}}};
@@ -74,9 +83,6 @@ std::optional<KubeletPath> kubelet_path(std::string_view path) {
     return std::nullopt;
   }
   KubeletPath out{.what = known->what, .ns = {}, .pod = {}, .uid = {}, .container = {}};
-  if (behind == 0) {
-    return out;
-  }
   out.ns = (*parts)[1];
   out.pod = (*parts)[2];
   if (known->what == What::PortForward) {

@@ -10,7 +10,19 @@
 namespace berth::kubelet {
 
 struct KubeletPath {
-  enum class What { Healthz, Pods, Metrics, ContainerLogs, Exec, Attach, PortForward };
+  enum class What {
+    Healthz,
+    Pods,
+    Metrics,
+    ResourceMetrics,
+    GpuMetrics,
+    StatsSummary,
+    StatsGpus,
+    ContainerLogs,
+    Exec,
+    Attach,
+    PortForward
+  };
   What what = What::Healthz;
   std::string ns;
   std::string pod;
@@ -18,8 +30,9 @@ struct KubeletPath {
   std::string container; ///< "" for PortForward
 };
 
-/// "/containerLogs/NS/POD/CONTAINER", "/exec/NS/POD[/UID]/CONTAINER", "/portForward/NS/POD[/UID]";
-/// names percent-decoded. nullopt: there is nothing at this path.
+/// "/healthz", "/pods", "/metrics", "/metrics/resource", "/metrics/gpus", "/stats/summary",
+/// "/stats/gpus", "/containerLogs/NS/POD/CONTAINER", "/exec/NS/POD[/UID]/CONTAINER",
+/// "/portForward/NS/POD[/UID]"; names percent-decoded. nullopt: there is nothing at this path.
 std::optional<KubeletPath> kubelet_path(std::string_view path);
 
 } // namespace berth::kubelet

@@ -1,12 +1,17 @@
 #include "berth/kubelet/kubelet_server.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "berth/api/json.h"
+#include "berth/kubelet/gpu_stats.h"
 #include "berth/kubelet/kubelet_paths.h"
+#include "berth/kubelet/stats_summary.h"
+#include "berth/server/gpu_metrics.h"
+#include "berth/server/gpu_page.h"
 #include "berth/server/log_answer.h"
 #include "berth/server/log_options.h"
 #include "berth/server/request_info.h"
@@ -57,6 +62,12 @@ std::string pods_of(const runtime::Listing& listing) {
                                    {"metadata", json::object()},
                                    {"items", std::move(items)}}) +
          "\n";
+}
+
+net::HttpResponse prometheus(std::string text) {
+  return {.status = 200,
+          .headers = {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}},
+          .body = std::move(text)};
 }
 
 class Server final : public KubeletServer {
@@ -141,12 +152,14 @@ class Server final : public KubeletServer {
     if (path.what == What::ContainerLogs) {
       show_log(request, path, respond);
     } else if (path.what == What::Metrics) {
-      respond(options_.metrics
-                  ? net::HttpResponse{.status = 200,
-                                      .headers = {{"Content-Type",
-                                                   "text/plain; version=0.0.4; charset=utf-8"}},
-                                      .body = options_.metrics()}
-                  : net::text_response(404, "there are no metrics here"));
+      respond(options_.metrics ? prometheus(options_.metrics())
+                               : net::text_response(404, "there are no metrics here"));
+    } else if (path.what == What::StatsSummary || path.what == What::ResourceMetrics) {
+      measure(path.what, respond);
+    } else if (path.what == What::StatsGpus) {
+      respond(net::json_response(200, api::to_json(gpu_stats(gpus())) + "\n"));
+    } else if (path.what == What::GpuMetrics) {
+      show_gpus(respond);
     } else if (options_.pods) {
       respond(net::json_response(200, options_.pods()));
     } else {
@@ -155,6 +168,42 @@ class Server final : public KubeletServer {
                         : net::text_response(500, listing.error().message));
       });
     }
+  }
+
+  void measure(What what, const net::HttpRespond& respond) {
+    if (options_.meter == nullptr) {
+      respond(net::text_response(404, "nobody measures here"));
+      return;
+    }
+    options_.meter->measure([what, node = options_.node,
+                             respond](const Result<std::shared_ptr<const Measurement>>& measured) {
+      if (!measured) {
+        respond(net::text_response(500, measured.error().message));
+      } else if (what == What::StatsSummary) {
+        respond(net::json_response(200, api::to_json(stats_summary(node, **measured)) + "\n"));
+      } else {
+        respond(prometheus(resource_metrics(**measured)));
+      }
+    });
+  }
+
+  std::vector<server::GpuUsage> gpus() const {
+    return options_.gpus ? options_.gpus() : std::vector<server::GpuUsage>();
+  }
+
+  // Who has them is named by the pods that have a sandbox here.
+  void show_gpus(const net::HttpRespond& respond) {
+    node_->runtime().list([node = options_.node, driver = options_.gpu_driver, gpus = gpus(),
+                           respond](const Result<runtime::Listing>& listing) {
+      std::map<std::string, api::Key> pods;
+      for (const runtime::SandboxStatus& sandbox :
+           listing ? listing->sandboxes : std::vector<runtime::SandboxStatus>()) {
+        if (sandbox.state == runtime::SandboxState::Ready) {
+          pods.emplace(sandbox.uid, api::Key{sandbox.ns, sandbox.name});
+        }
+      }
+      respond(prometheus(server::gpu_metrics({server::gpu_samples(node, driver, gpus, pods)})));
+    });
   }
 
   void show_log(const net::HttpRequest& request, const KubeletPath& path,

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "berth/kubelet/local_node.h"
+#include "berth/kubelet/local_nodes.h"
+#include "berth/kubelet/usage_meter.h"
 #include "berth/net/http_server.h"
 #include "berth/server/access/static_tokens.h"
 
@@ -29,6 +31,11 @@ struct KubeletServerOptions {
   std::vector<std::string> groups{"system:masters"};
   std::function<std::string()> metrics; ///< Prometheus' text format; none: 404
   std::function<std::string()> pods;    ///< a PodList in JSON; none: the runtime's pods by name
+  std::string node;                     ///< its name
+  UsageMeter* meter = nullptr; ///< of /stats/summary and /metrics/resource; null: 404. Outlives
+                               ///< the server
+  AskGpus gpus;                ///< of /stats/gpus and /metrics/gpus; none: it has none
+  std::string gpu_driver;      ///< its version; "": not known
 };
 
 /// Serves until destroyed. /healthz is for everybody.

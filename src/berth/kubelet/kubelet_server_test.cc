@@ -248,7 +248,8 @@ TEST_F(Kubelet, AnApiServerReadsLogsThroughIt) {
 TEST_F(Kubelet, AnApiServerFindsStreamsThere) {
   serve();
   RemoteNodes remote(loop, registry, {.tls = nullptr, .bearer_token = "api"});
-  LocalNodes local("here", node);
+  UsageMeter meter(loop, runtime, {.procfs = root(), .disk = root()});
+  LocalNodes local("here", node, meter, {});
   JoinedNodes nodes({&local, &remote});
   EXPECT_TRUE(nodes.reachable("here"));
   EXPECT_TRUE(nodes.reachable("n"));
@@ -273,6 +274,109 @@ TEST_F(Kubelet, AnApiServerFindsStreamsThere) {
   EXPECT_FALSE(place->has_value());
   EXPECT_FALSE(nodes.reachable("elsewhere"));
   EXPECT_FALSE(nodes.usage("elsewhere").has_value());
+}
+
+// A second look, a second later, is waited for.
+class KubeletUsage : public Kubelet {
+ protected:
+  void SetUp() override {
+    Kubelet::SetUp();
+    meter.emplace(loop, runtime, MachineSource{.procfs = root(), .disk = root()});
+    runtime.listing.containers.back().started_at = loop.now() - Duration::seconds(10);
+    runtime.on_usages = [this] {
+      runtime.used = {.containers = {{.id = "new",
+                                      .name = "c",
+                                      .pod_uid = "uid-a",
+                                      .usage = {.at = loop.now(),
+                                                .cpu_nanos = loop.now().unix_nanos() / 2,
+                                                .memory_bytes = 5 << 20}}},
+                      .sandboxes = {}};
+    };
+    write("stat", "cpu  100 0 100 9 9 0 0 0 0 0\nbtime 1700000000\n");
+    write("meminfo", "MemTotal: 1000 kB\nMemFree: 400 kB\nInactive(file): 100 kB\n");
+  }
+  KubeletServerOptions measuring() {
+    return {.node = "n",
+            .meter = &*meter,
+            .gpus =
+                [] {
+                  server::GpuUsage gpu{.index = 0, .uuid = "GPU-1", .product = "H100"};
+                  gpu.percent = 7;
+                  gpu.used_bytes = 3 << 20;
+                  gpu.memory_bytes = 8 << 20;
+                  gpu.pod_uid = "uid-a";
+                  gpu.container = "c";
+                  gpu.more.celsius = 41;
+                  return std::vector<server::GpuUsage>{gpu};
+                },
+            .gpu_driver = "550.1"};
+  }
+
+  std::optional<UsageMeter> meter;
+};
+
+TEST_F(KubeletUsage, IsToldInTheKubeletsWords) {
+  serve(measuring());
+  const auto summary = api::parse_json(ask("/stats/summary").body).value();
+  EXPECT_EQ(api::string_at(summary, "node.nodeName"), "n");
+  EXPECT_EQ(api::find_path(summary, "node.memory.workingSetBytes")->to_number<int>(), 500 * 1024);
+  const auto resources = ask("/metrics/resource").body;
+  EXPECT_THAT(resources, HasSubstr("container_memory_working_set_bytes{container=\"c\","
+                                   "namespace=\"default\",pod=\"a\"} 5242880 "));
+  EXPECT_THAT(ask("/metrics/gpus").body,
+              HasSubstr("DCGM_FI_DEV_GPU_UTIL{gpu=\"0\",UUID=\"GPU-1\""));
+  EXPECT_THAT(ask("/metrics/gpus").body,
+              HasSubstr("DCGM_FI_DRIVER_VERSION=\"550.1\",container=\"c\",namespace=\"default\","
+                        "pod=\"a\"} 7\n"));
+  EXPECT_EQ(ask("/stats/summary", "alice").status, 403);
+}
+
+TEST_F(KubeletUsage, WithoutAMeterNothingIsMeasured) {
+  serve();
+  EXPECT_EQ(ask("/stats/summary").status, 404);
+  EXPECT_EQ(ask("/metrics/resource").status, 404);
+  EXPECT_EQ(ask("/stats/gpus").body, "{\"gpus\":[]}\n");
+}
+
+TEST_F(KubeletUsage, ReachesAnApiServerInAnotherProcess) {
+  serve(measuring());
+  RemoteNodes remote(loop, registry, {.tls = nullptr, .bearer_token = "api"});
+  LocalNodes local("here", node, *meter, {});
+  JoinedNodes nodes({&local, &remote});
+  const auto measure = [&] {
+    bool done = false;
+    nodes.measure({"n", "here", "elsewhere"}, [&] { done = true; });
+    until([&] { return done; });
+  };
+  EXPECT_FALSE(nodes.usage("n").has_value()) << "nobody has asked";
+  measure();
+  for (const char* name : {"n", "here"}) {
+    const auto usage = nodes.usage(name);
+    ASSERT_TRUE(usage.has_value()) << name;
+    EXPECT_EQ(usage->memory_bytes, 500 * 1024);
+    ASSERT_EQ(usage->pods.size(), 1U);
+    EXPECT_EQ(usage->pods[0].uid, "uid-a");
+    EXPECT_EQ(usage->pods[0].containers[0].memory_bytes, 5 << 20);
+    EXPECT_NEAR(static_cast<double>(usage->pods[0].containers[0].cpu_nanocores), 5e8, 2000);
+  }
+  const auto gpus = nodes.usage("n")->gpus;
+  ASSERT_EQ(gpus.size(), 1U);
+  EXPECT_EQ(gpus[0].percent, 7);
+  EXPECT_EQ(gpus[0].more.celsius, 41);
+  EXPECT_EQ(gpus[0].more.milliwatts, std::nullopt);
+  EXPECT_EQ(gpus[0].container, "c");
+  server = nullptr;
+  measure();
+  EXPECT_FALSE(nodes.usage("n").has_value()) << "its agent is gone";
+  EXPECT_TRUE(nodes.usage("here").has_value());
+}
+
+TEST_F(KubeletUsage, ARuntimeThatIsAwayIsSaid) {
+  serve(measuring());
+  runtime.usage_error = Error{.code = Code::Unavailable, .message = "containerd is away"};
+  const auto answer = ask("/stats/summary");
+  EXPECT_EQ(answer.status, 500);
+  EXPECT_EQ(answer.body, "containerd is away\n");
 }
 
 TEST_F(Kubelet, AClientCertificateIsEnough) {
@@ -322,9 +426,9 @@ TEST(KubeletPaths, SayWhatIsMeant) {
   EXPECT_EQ(said("/portForward/ns/p"), "ns p  ");
   EXPECT_EQ(said("/portForward/ns/p/u"), "ns p u ");
   EXPECT_EQ(said("/containerLogs/ns/p%2Fq/c"), "ns p/q  c");
-  for (const char* path :
-       {"", "/", "//", "/exec", "/exec/ns/p", "/exec//p/c", "/exec/ns/p/u/c/x", "/run/ns/p/c",
-        "/containerLogs/ns/p/u/c", "/exec/ns/%/c", "/exec/ns/%zz/c", "/pods/x", "exec/ns/p/c"}) {
+  for (const char* path : {"", "/", "//", "/exec", "/exec/ns/p", "/exec//p/c", "/exec/ns/p/u/c/x",
+                           "/run/ns/p/c", "/containerLogs/ns/p/u/c", "/stats", "/metrics/none",
+                           "/exec/ns/%/c", "/exec/ns/%zz/c", "/pods/x", "exec/ns/p/c"}) {
     EXPECT_EQ(said(path), "nothing") << path;
   }
 }

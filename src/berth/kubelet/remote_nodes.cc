@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include "berth/api/json.h"
+#include "berth/kubelet/gpu_stats.h"
 #include "berth/kubelet/remote_log.h"
+#include "berth/kubelet/stats_summary.h"
 #include "berth/server/streams/stream_options.h"
 
 namespace berth::kubelet {
@@ -14,6 +16,8 @@ namespace {
 namespace json = api::json;
 
 constexpr std::int64_t kHighestPort = 65535;
+constexpr int kOk = 200;
+constexpr Duration kPatience = Duration::seconds(10);
 
 server::Status no_agent(std::string_view node) {
   return server::internal_error(fmt::format(
@@ -89,8 +93,76 @@ void RemoteNodes::find_streams(std::string_view node, server::StreamRequest what
                            .headers = headers()});
 }
 
-std::optional<server::NodeUsage> RemoteNodes::usage(std::string_view /*node*/) const {
-  return std::nullopt;
+/// Some nodes, asked together.
+struct RemoteNodes::Measuring {
+  std::map<std::string, std::optional<server::NodeUsage>> usages; ///< none: no answer yet
+  std::map<std::string, std::vector<server::GpuUsage>> gpus;
+  std::size_t left = 0;
+  std::function<void()> done;
+};
+
+void RemoteNodes::measure(const std::vector<std::string>& nodes, std::function<void()> done) {
+  std::vector<std::pair<std::string, net::HttpUrl>> asked;
+  for (const std::string& node : nodes) {
+    if (auto agent = agent_of(node)) {
+      asked.emplace_back(node, *std::move(agent));
+    }
+  }
+  if (asked.empty()) {
+    done();
+    return;
+  }
+  auto measuring = std::make_shared<Measuring>();
+  measuring->left = 2 * asked.size();
+  measuring->done = std::move(done);
+  for (const auto& [node, agent] : asked) {
+    measuring->usages[node];
+    ask(agent, "/stats/summary", measuring, [measuring, node = node](const json::value& document) {
+      if (auto usage = read_stats_summary(document)) {
+        measuring->usages[node] = *std::move(usage);
+      }
+    });
+    ask(agent, "/stats/gpus", measuring, [measuring, node = node](const json::value& document) {
+      measuring->gpus[node] = read_gpu_stats(document);
+    });
+  }
+}
+
+// The client gives up in silence what is under way when it goes, so this is there when an answer
+// is.
+void RemoteNodes::ask(const net::HttpUrl& agent, std::string target,
+                      const std::shared_ptr<Measuring>& measuring,
+                      std::function<void(const json::value&)> take) {
+  client_.send(
+      agent, {.method = "GET", .target = std::move(target), .headers = headers(), .body = {}},
+      [this, measuring, take = std::move(take)](const Result<net::HttpResponse>& response) {
+        if (response && response->status == kOk) {
+          if (const auto document = api::parse_json(response->body)) {
+            take(*document);
+          }
+        }
+        if (--measuring->left == 0) {
+          keep(*measuring);
+          measuring->done();
+        }
+      },
+      kPatience);
+}
+
+void RemoteNodes::keep(Measuring& measured) {
+  for (auto& [node, usage] : measured.usages) {
+    if (usage) {
+      usage->gpus = std::move(measured.gpus[node]);
+      usages_.insert_or_assign(node, *std::move(usage));
+    } else {
+      usages_.erase(node);
+    }
+  }
+}
+
+std::optional<server::NodeUsage> RemoteNodes::usage(std::string_view node) const {
+  const auto found = usages_.find(node);
+  return found == usages_.end() ? std::nullopt : std::optional(found->second);
 }
 
 } // namespace berth::kubelet

@@ -4,9 +4,11 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 
+#include "berth/api/json.h"
 #include "berth/net/http_client.h"
 #include "berth/server/nodes.h"
 #include "berth/store/registry.h"
@@ -33,10 +35,17 @@ class RemoteNodes final : public server::Nodes {
            std::function<void(server::Answer<std::unique_ptr<server::LogReading>>)> done) override;
   void find_streams(std::string_view node, server::StreamRequest what,
                     std::function<void(server::Answer<server::StreamPlace>)> done) override;
-  /// nullopt: agents are not asked for measurements.
+  /// Asks their agents side by side; one that does not answer in ten seconds has no usage.
+  void measure(const std::vector<std::string>& nodes, std::function<void()> done) override;
+  /// As its agent told when it was last measured.
   std::optional<server::NodeUsage> usage(std::string_view node) const override;
 
  private:
+  struct Measuring;
+  void ask(const net::HttpUrl& agent, std::string target,
+           const std::shared_ptr<Measuring>& measuring,
+           std::function<void(const api::json::value&)> take);
+  void keep(Measuring& measured);
   std::optional<net::HttpUrl> agent_of(std::string_view node) const;
   net::HttpHeaders headers() const;
 
@@ -44,6 +53,7 @@ class RemoteNodes final : public server::Nodes {
   const store::Registry* registry_;
   RemoteNodesOptions options_;
   net::HttpClient client_;
+  std::map<std::string, server::NodeUsage, std::less<>> usages_; ///< by node
 };
 
 } // namespace berth::kubelet

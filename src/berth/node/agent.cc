@@ -24,6 +24,7 @@
 #include "berth/node/plugin_endpoints.h"
 #include "berth/node/pod_worker.h"
 #include "berth/node/resource_check.h"
+#include "berth/node/shared_cpus.h"
 
 namespace berth::node {
 namespace {
@@ -77,6 +78,7 @@ struct Agent::State : std::enable_shared_from_this<State> {
   std::shared_ptr<const NodeAmounts> amounts; ///< of a real machine
   client::EventRecorder events;
   DeviceManager devices;
+  std::shared_ptr<SharedCpus> shared_cpus; ///< where CPUs are given away
   std::unique_ptr<client::StandingLease> lease;
   std::unique_ptr<runtime::EventStream> stream;
   std::unique_ptr<deviceplugin::KubeletSocket::Handle> listening;
@@ -86,6 +88,7 @@ struct Agent::State : std::enable_shared_from_this<State> {
       found; ///< in the runtime, by pod uid, not yet matched with the API
   std::map<std::string, std::shared_ptr<PodWorker>> workers; ///< by uid
   std::optional<std::string> admitting; ///< uid whose devices are being allocated: one at a time
+  TimePoint admitting_since;
   std::set<std::string>
       waiting; ///< uids that were told to wait and for whom nothing has changed since
   std::set<std::string> orphans; ///< uids that are being ended
@@ -116,6 +119,7 @@ struct Agent::State : std::enable_shared_from_this<State> {
     reporter.reset();
     stream.reset();
     listening.reset();
+    shared_cpus.reset();
     workers.clear();
   }
 
@@ -132,10 +136,12 @@ struct Agent::State : std::enable_shared_from_this<State> {
   void on_node(const api::Object& node);
   void tell_gpu_health();
   void reconsider();
+  void follow_cpus();
   void consider_later();
   void consider();
   void try_admit(const std::string& uid, PodWorker& worker);
   void on_verdict(const std::string& uid, const AllocationVerdict& verdict);
+  void count(const AllocationVerdict& verdict);
   model::ResourceList allocatable() const;
   bool needs_plugin(std::string_view resource) const;
   std::optional<std::string> gpu_of_index(int index) const;
@@ -156,9 +162,16 @@ DeviceManagerOptions Agent::State::device_options() {
 }
 
 void Agent::State::begin() {
+  if (devices.numa().cpus().active() && !shared_cpus) {
+    shared_cpus =
+        std::make_shared<SharedCpus>(*place.loop, *place.runtime, [this] { follow_cpus(); });
+  }
   stream = place.runtime->events([this](const runtime::ContainerEvent& event) {
     if (const auto worker = workers.find(event.status.pod_uid); worker != workers.end()) {
       worker->second->on_event(event);
+      if (event.type == runtime::ContainerEvent::Type::Started) {
+        follow_cpus();
+      }
     } else if (const auto record = found.find(event.status.pod_uid); record != found.end()) {
       apply_event(record->second, event);
     }
@@ -307,6 +320,7 @@ void Agent::State::on_all_pods_seen() {
     place.contents->remove_unknown(std::move(known));
   }
   devices.forget_gone();
+  follow_cpus();
   consider_later();
 }
 
@@ -334,7 +348,24 @@ void Agent::State::on_devices() {
     reporter->poke();
     tell_gpu_health();
   }
+  follow_cpus();
   reconsider();
+}
+
+// Who gets CPUs of its own takes them from what all others run on, and gives them back to it.
+void Agent::State::follow_cpus() {
+  if (!shared_cpus || !sources_ready) {
+    return;
+  }
+  std::map<std::string, std::string> running;
+  for (const auto& [uid, worker] : workers) {
+    for (const auto& [id, container] : worker->record().containers) {
+      if (container.state == runtime::ContainerState::Running) {
+        running.emplace(id, devices.numa().cpuset_cpus(uid, container.name));
+      }
+    }
+  }
+  shared_cpus->follow(running);
 }
 
 void Agent::State::on_node(const api::Object& node) {
@@ -443,6 +474,7 @@ void Agent::State::try_admit(const std::string& uid, PodWorker& worker) {
     return;
   }
   admitting = uid;
+  admitting_since = place.loop->now();
   devices.allocate(worker.pod(), AllocationScope::Whole,
                    [this, uid](const AllocationVerdict& verdict) { on_verdict(uid, verdict); });
 }
@@ -454,9 +486,11 @@ void Agent::State::on_verdict(const std::string& uid, const AllocationVerdict& v
   if (it == workers.end() || !it->second->wants_admission()) {
     return;
   }
+  count(verdict);
   switch (verdict.kind) {
   case AllocationVerdict::Kind::Granted:
     it->second->admit();
+    follow_cpus();
     return;
   case AllocationVerdict::Kind::Wait:
     waiting.insert(uid);
@@ -467,6 +501,20 @@ void Agent::State::on_verdict(const std::string& uid, const AllocationVerdict& v
     it->second->reject(failure.why.reason, failure.why.message);
     return;
   }
+  }
+}
+
+// Who is told to wait is counted once it is known what becomes of it.
+void Agent::State::count(const AllocationVerdict& verdict) {
+  if (verdict.kind == AllocationVerdict::Kind::Wait) {
+    return;
+  }
+  const bool granted = verdict.kind == AllocationVerdict::Kind::Granted;
+  devices.counts().admitted(granted ? AgentCounts::Admission::Granted
+                                    : AgentCounts::Admission::Refused,
+                            place.loop->now() - admitting_since);
+  if (!granted && verdict.reason == topology::kTopologyAffinityError) {
+    devices.counts().not_aligned(options.numa.alignment.scope);
   }
 }
 
@@ -561,7 +609,8 @@ Agent::~Agent() {
 bool Agent::settled() const {
   const State& state = *state_;
   const bool started = state.sources_ready && state.reporter && state.reporter->clean();
-  return started && !state.consider_posted && !state.admitting && state.orphans.empty() &&
+  const bool still = !state.shared_cpus || !state.shared_cpus->busy();
+  return started && still && !state.consider_posted && !state.admitting && state.orphans.empty() &&
          std::ranges::all_of(state.workers,
                              [](const auto& each) { return each.second->settled(); });
 }
@@ -577,6 +626,9 @@ std::vector<std::string> Agent::in_motion() const {
   if (state_->consider_posted || state_->admitting || !state_->orphans.empty()) {
     lines.push_back(fmt::format("agent: {} pods nobody knows are being ended, admission {}",
                                 state_->orphans.size(), state_->admitting ? "goes on" : "waits"));
+  }
+  if (state_->shared_cpus && state_->shared_cpus->busy()) {
+    lines.emplace_back("agent: containers are being moved to other CPUs");
   }
   for (const auto& [uid, worker] : state_->workers) {
     if (!worker->settled()) {
@@ -610,6 +662,10 @@ PodResourcesReport Agent::pod_resources() const {
 
 const DeviceLedger& Agent::devices() const {
   return state_->devices.ledger();
+}
+
+const AgentCounts& Agent::counts() const {
+  return std::as_const(state_->devices).counts();
 }
 
 const topology::NumaBook& Agent::numa() const {

@@ -25,6 +25,7 @@
 
 namespace berth::node {
 
+class AgentCounts;
 class Contents;
 
 struct AgentOptions {
@@ -79,6 +80,8 @@ class Agent {
   PodResourcesReport pod_resources() const;
   /// Whose CPUs and memory are where.
   const topology::NumaBook& numa() const;
+  /// Of device plugins and admission, for metrics.
+  const AgentCounts& counts() const;
   /// The pod is here and does over and over what it has done before (see repeats() in pod_view.h).
   bool repeats(std::string_view pod_uid) const;
 

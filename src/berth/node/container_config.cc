@@ -136,6 +136,8 @@ runtime::ContainerConfig make_container_config(const api::Object& pod, const mod
     config.annotations[std::string(kDevicesAnnotation)] = format_devices(plan.devices);
   }
   if (!plan.cpus_annotation.empty()) {
+    // Who has CPUs of its own is not throttled on them.
+    config.resources.cpu_quota_us = config.resources.cpu_quota_us > 0 ? -1 : 0;
     config.annotations[std::string(kCpusAnnotation)] = plan.cpus_annotation;
   }
   if (!plan.memory_annotation.empty()) {

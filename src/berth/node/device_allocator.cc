@@ -254,7 +254,9 @@ void DeviceAllocator::fetch(const Turn& allocation, const DeviceRequest& request
   call_plugin<std::vector<ContainerAllocateResponse>>(
       *loop_, book_->options().rpc_timeout, weak_from_this(),
       [&](const auto& done) { endpoint->plugin->allocate({ids}, done); },
-      [this, allocation, request, ids](Result<std::vector<ContainerAllocateResponse>> responses) {
+      [this, allocation, request, ids,
+       asked = loop_->now()](Result<std::vector<ContainerAllocateResponse>> responses) {
+        book_->counts().allocated(request.resource, loop_->now() - asked);
         if (!responses) {
           const bool gone = responses.error().code == Code::Unavailable ||
                             responses.error().code == Code::Timeout;

@@ -133,8 +133,15 @@ topology::Granted<void> DeviceBook::assign_numa(const topology::PodAsk& ask,
                                                 const topology::ContainerAsk& container,
                                                 const topology::Hint& hint) {
   const bool had_all = numa_.complete(ask, container);
-  BERTH_CHECK(numa_.assign(ask, container, hint));
+  auto assigned = numa_.assign(ask, container, hint);
+  if (!assigned) {
+    counts_.not_assigned();
+    return assigned;
+  }
   if (!had_all) {
+    const bool on_one = hint.affinity && hint.affinity->count() == 1;
+    counts_.assigned(numa_.rules().alignment.scope,
+                     on_one ? AgentCounts::Place::OneNode : AgentCounts::Place::Wider);
     save();
   }
   return {};

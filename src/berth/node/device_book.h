@@ -12,6 +12,7 @@
 
 #include "berth/base/loop.h"
 #include "berth/model/pod.h"
+#include "berth/node/agent_counts.h"
 #include "berth/node/checkpoint_store.h"
 #include "berth/node/device_ledger.h"
 #include "berth/node/device_options.h"
@@ -43,6 +44,8 @@ class DeviceBook : public std::enable_shared_from_this<DeviceBook> {
   const PluginEndpoints& endpoints() const { return endpoints_; }
   const DeviceLedger& ledger() const { return ledger_; }
   const topology::NumaBook& numa() const { return numa_; }
+  AgentCounts& counts() { return counts_; }
+  const AgentCounts& counts() const { return counts_; }
 
   /// See DeviceLedger::record. Saved.
   [[nodiscard]] bool record(Holding holding);
@@ -89,6 +92,7 @@ class DeviceBook : public std::enable_shared_from_this<DeviceBook> {
   DeviceManagerOptions options_;
   DeviceLedger ledger_;
   topology::NumaBook numa_;
+  AgentCounts counts_;
   PluginEndpoints endpoints_;
   TimePoint started_at_;
   std::set<std::string, std::less<>> unproven_;

@@ -16,7 +16,15 @@ DeviceManager::~DeviceManager() = default;
 
 void DeviceManager::register_plugin(deviceplugin::RegisterRequest request,
                                     deviceplugin::Done<void> done) {
-  book_->endpoints().register_plugin(std::move(request), std::move(done));
+  const std::string resource = request.resource_name;
+  book_->endpoints().register_plugin(std::move(request),
+                                     [weak = std::weak_ptr(book_), resource,
+                                      done = std::move(done)](const Result<void>& registered) {
+                                       if (const auto book = weak.lock(); book && registered) {
+                                         book->counts().plugin_registered(resource);
+                                       }
+                                       done(registered);
+                                     });
 }
 
 void DeviceManager::allocate(std::shared_ptr<const model::Pod> pod, AllocationScope scope,
@@ -89,6 +97,14 @@ const DeviceLedger& DeviceManager::ledger() const {
 
 const topology::NumaBook& DeviceManager::numa() const {
   return book_->numa();
+}
+
+AgentCounts& DeviceManager::counts() {
+  return book_->counts();
+}
+
+const AgentCounts& DeviceManager::counts() const {
+  return std::as_const(*book_).counts();
 }
 
 } // namespace berth::node

@@ -78,6 +78,8 @@ class DeviceManager final : public deviceplugin::Registration {
   const PluginEndpoints& plugins() const;
   /// Whose CPUs and memory are where.
   const topology::NumaBook& numa() const;
+  AgentCounts& counts();
+  const AgentCounts& counts() const;
 
  private:
   std::shared_ptr<DeviceBook> book_;

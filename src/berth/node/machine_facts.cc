@@ -5,7 +5,9 @@
 #include <charconv>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <memory>
+#include <vector>
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
@@ -25,6 +27,7 @@ namespace {
 
 namespace json = boost::json;
 
+constexpr std::int64_t kKib = 1024;
 constexpr std::int64_t kEvictionKib = 100 * 1024;
 
 std::string first_line(const char* path) {
@@ -87,35 +90,87 @@ std::string first_address() {
   return "127.0.0.1";
 }
 
-int usable_cpus() {
+topology::CpuSet usable_cpus() {
   cpu_set_t set;
   CPU_ZERO(&set);
-  return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+  if (sched_getaffinity(0, sizeof(set), &set) != 0) {
+    return {0};
+  }
+  std::vector<int> ids;
+  for (int id = 0; id < CPU_SETSIZE; ++id) {
+    if (CPU_ISSET(static_cast<std::size_t>(id), &set)) {
+      ids.push_back(id);
+    }
+  }
+  return topology::CpuSet(std::move(ids));
 }
 
-json::object resources(const MachineFacts& facts, std::int64_t memory_kib, std::string storage,
-                       int max_pods) {
-  return {{"cpu", fmt::to_string(facts.cpus)},
-          {"ephemeral-storage", std::move(storage)},
-          {"memory", fmt::format("{}Ki", memory_kib)},
-          {"pods", fmt::to_string(max_pods)}};
+/// Bytes of each size of huge page.
+std::map<std::string, std::int64_t> hugepages_of(const topology::Machine& numa) {
+  std::map<std::string, std::int64_t> sums;
+  for (const topology::MachineNuma& node : numa.nodes) {
+    for (const auto& [resource, bytes] : node.memory) {
+      if (resource != "memory") {
+        sums[resource] += bytes;
+      }
+    }
+  }
+  return sums;
+}
+
+/// The kubelet's words for an amount of bytes.
+std::string in_kib(std::int64_t bytes) {
+  return bytes % kKib == 0 ? fmt::format("{}Ki", bytes / kKib) : fmt::to_string(bytes);
+}
+
+json::object capacity_of(const MachineFacts& facts, int max_pods) {
+  json::object list{{"cpu", fmt::to_string(facts.cpus)},
+                    {"ephemeral-storage", fmt::format("{}Ki", facts.disk_kib)},
+                    {"memory", fmt::format("{}Ki", facts.memory_kib)},
+                    {"pods", fmt::to_string(max_pods)}};
+  for (const auto& [resource, bytes] : hugepages_of(facts.numa)) {
+    list[resource] = in_kib(bytes);
+  }
+  return list;
+}
+
+json::object allocatable_of(const MachineFacts& facts, const MachineDocument& document) {
+  const SystemReserve& reserve = document.reserve;
+  json::object list = capacity_of(facts, document.max_pods);
+  const std::int64_t milli = facts.cpus * std::int64_t{1000} - reserve.milli_cpu;
+  list["cpu"] = milli % 1000 == 0 ? fmt::to_string(std::max<std::int64_t>(milli / 1000, 0))
+                                  : fmt::format("{}m", std::max<std::int64_t>(milli, 0));
+  std::int64_t memory = facts.memory_kib * kKib - kept_back(reserve).memory;
+  for (const auto& [resource, bytes] : hugepages_of(facts.numa)) {
+    memory -= bytes;
+  }
+  list["memory"] = in_kib(std::max<std::int64_t>(memory, 0));
+  list["ephemeral-storage"] =
+      fmt::to_string(std::max<std::int64_t>(facts.disk_kib * kKib / 10 * 9 - reserve.storage, 0));
+  return list;
 }
 
 } // namespace
+
+topology::KeptBack kept_back(const SystemReserve& reserve) {
+  return {.milli_cpu = reserve.milli_cpu, .memory = reserve.memory + kEvictionKib * kKib};
+}
 
 Result<MachineFacts> read_machine_facts(const std::string& root) {
   utsname name{};
   uname(&name);
   MachineFacts facts{.hostname = name.nodename,
                      .address = first_address(),
-                     .cpus = usable_cpus(),
                      .memory_kib = total_memory_kib(),
                      .architecture = architecture_of(name.machine),
                      .kernel = name.release,
                      .os_image = os_image(),
                      .machine_id = first_line("/etc/machine-id"),
                      .system_uuid = first_line("/sys/class/dmi/id/product_uuid"),
-                     .boot_id = first_line("/proc/sys/kernel/random/boot_id")};
+                     .boot_id = first_line("/proc/sys/kernel/random/boot_id"),
+                     .usable_cpus = usable_cpus(),
+                     .numa = {}};
+  facts.cpus = facts.usable_cpus.count();
   std::ranges::transform(facts.hostname, facts.hostname.begin(),
                          [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   if (facts.memory_kib <= 0) {
@@ -148,11 +203,8 @@ json::value machine_node(const MachineFacts& facts, const MachineDocument& docum
            {"addresses",
             json::array{json::object{{"type", "InternalIP"}, {"address", document.address}},
                         json::object{{"type", "Hostname"}, {"address", facts.hostname}}}},
-           {"capacity", resources(facts, facts.memory_kib, fmt::format("{}Ki", facts.disk_kib),
-                                  document.max_pods)},
-           {"allocatable",
-            resources(facts, std::max<std::int64_t>(facts.memory_kib - kEvictionKib, 0),
-                      fmt::to_string(facts.disk_kib * 1024 / 10 * 9), document.max_pods)},
+           {"capacity", capacity_of(facts, document.max_pods)},
+           {"allocatable", allocatable_of(facts, document)},
            {"conditions", hardware::healthy_conditions()},
            {"nodeInfo", json::object{{"architecture", facts.architecture},
                                      {"bootID", facts.boot_id},

@@ -114,6 +114,37 @@ TEST_F(NumaMachine, OthersShareWhatNobodyHas) {
   EXPECT_EQ(facts("b").cpuset_mems, "");
 }
 
+TEST_F(NumaMachine, OthersMakeRoomWhileTheyRunAndGetItBack) {
+  boot(settings(topology::Policy::BestEffort));
+  world().plane.create(MachineWorld::bound("b").cpu("4"));
+  world().run(Duration::seconds(10));
+  EXPECT_EQ(facts("b").cpuset_cpus, "0-223");
+  world().plane.create(pinned("a", "4"));
+  world().run(Duration::seconds(10));
+  const CpuSet shared = CpuSet::parse(facts("b").cpuset_cpus).value();
+  EXPECT_THAT(shared, SizeIs(220));
+  EXPECT_FALSE(shared.meets(cpus("a")));
+  EXPECT_EQ(facts("a").cpuset_cpus, cpus("a").to_string()) << "who has his own stays there";
+  world().plane.remove(client::kPods, {"default", "a"});
+  world().run(Duration::minutes(1));
+  EXPECT_EQ(facts("b").cpuset_cpus, "0-223");
+  EXPECT_TRUE(world().machine->agent()->settled());
+}
+
+TEST_F(NumaMachine, AfterACrashOthersAreToldAnew) {
+  boot(settings(topology::Policy::BestEffort));
+  world().plane.create(MachineWorld::bound("b").cpu("4"));
+  world().plane.create(pinned("a", "4"));
+  world().run(Duration::seconds(10));
+  const std::string shared = facts("b").cpuset_cpus;
+  world().machine->crash_agent();
+  world().plane.remove(client::kPods, {"default", "a"});
+  world().machine->start_agent();
+  world().run(Duration::minutes(1));
+  EXPECT_NE(facts("b").cpuset_cpus, shared);
+  EXPECT_EQ(facts("b").cpuset_cpus, "0-223");
+}
+
 TEST_F(NumaMachine, WithoutPoliciesNothingIsSaid) {
   boot({});
   world().plane.create(pinned("a", "4").gpus(2));

@@ -162,10 +162,25 @@ TEST_F(Probing, AConnectionIsEnoughForTcp) {
   EXPECT_EQ(container("p", "ready"), "true");
 }
 
+TEST_F(Probing, AGrpcServerTellsItsHealth) {
+  network.health = std::string("NOT_SERVING");
+  make(R"({"readinessProbe": {"grpc": {"port": 9000, "service": "readiness"}}})");
+  EXPECT_THAT(network.asked.front(), testing::EndsWith(":9000 readiness"));
+  EXPECT_EQ(container("p", "ready"), "false");
+  EXPECT_THAT(events("p"), Contains("Unhealthy: Readiness probe failed: service unhealthy "
+                                    "(responded with \"NOT_SERVING\")"));
+  network.health = std::string("SERVING");
+  run(Duration::seconds(11));
+  EXPECT_EQ(container("p", "ready"), "true");
+  network.health = fail(Code::BadRequest, "unknown service grpc.health.v1.Health");
+  run(Duration::seconds(40));
+  EXPECT_EQ(container("p", "ready"), "false");
+  EXPECT_THAT(events("p"), Contains(HasSubstr("this server does not implement the grpc health "
+                                              "protocol (grpc.health.v1.Health)")));
+}
+
 TEST_F(Probing, WhatCannotBeAskedIsTold) {
-  make(R"({"readinessProbe": {"grpc": {"port": 9000}},
-           "livenessProbe": {"httpGet": {"port": "no-such"}}})");
-  EXPECT_THAT(events("p"), Contains(HasSubstr("cannot ask for the health of gRPC services")));
+  make(R"({"livenessProbe": {"httpGet": {"port": "no-such"}}})");
   EXPECT_THAT(events("p"), Contains(HasSubstr("couldn't find port: no-such")));
   EXPECT_EQ(container("p", "restartCount"), "0");
 }

@@ -73,6 +73,8 @@ class PodWorker : public std::enable_shared_from_this<PodWorker> {
   void wait(const std::string& message, const std::string& reason = "");
 
   const std::shared_ptr<const model::Pod>& pod() const { return pod_; }
+  /// Its sandboxes and containers, as far as they are known.
+  const PodRecord& record() const { return containers_->record(); }
   /// Neither admitted nor on its way out: somebody must decide.
   bool wants_admission() const { return !admitted_ && !ending(); }
   /// Counts against the node's resources.

@@ -18,9 +18,10 @@
 #include "berth/inventory/discovery_labels.h"
 #include "berth/net/asio_background.h"
 #include "berth/net/asio_loop.h"
+#include "berth/node/agent_counts.h"
 #include "berth/node/checkpoint_store.h"
 #include "berth/node/contents/contents.h"
-#include "berth/node/machine_facts.h"
+#include "berth/node/machine_numa.h"
 #include "berth/node/probes/asio_network.h"
 #include "berth/node/wire/pod_resources_server.h"
 
@@ -69,6 +70,7 @@ struct RealMachine::State : std::enable_shared_from_this<State> {
   void start_plugins();
   api::Labels labels() const;
   void serve_neighbours();
+  Result<void> read_numa();
 
   net::AsioLoop* loop;
   client::Client* client;
@@ -76,6 +78,7 @@ struct RealMachine::State : std::enable_shared_from_this<State> {
   std::function<void(const std::string&)> on_step;
   std::string last_line;
   MachineFacts facts;
+  topology::Rules numa;
   std::uint16_t pods_port = 0; ///< 0: nobody serves them
   std::optional<runtime::cri::CriRuntime> runtime;
   deviceplugin::KubeletDirectory socket;
@@ -181,15 +184,44 @@ void RealMachine::State::become_node(const runtime::cri::RuntimeInfo& info) {
                                                          .address = options.address,
                                                          .container_runtime = runtime_name,
                                                          .kubelet_port = pods_port,
-                                                         .max_pods = options.max_pods}),
+                                                         .max_pods = options.max_pods,
+                                                         .reserve = options.reserve}),
                    .labels = labels(),
                    .taints = options.taints,
+                   .numa = numa,
                    .seed = static_cast<std::uint64_t>(loop->now().unix_nanos())});
   serve_neighbours();
   say(fmt::format("node {} runs containers with {} {}{}", options.name, info.name, info.version,
                   info.network_ready ? ""
                                      : "; no network for pods is configured: they share the "
                                        "machine's"));
+}
+
+// A machine whose NUMA nodes cannot be made out is a node like any other, unless its owner counts
+// on them.
+Result<void> RealMachine::State::read_numa() {
+  NumaSource source{.sysfs = options.sysfs,
+                    .usable = facts.usable_cpus,
+                    .device_memory = {},
+                    .memory = facts.memory_kib * 1024};
+  if (const hardware::Platform* platform = options.gpus ? options.gpus->platform() : nullptr) {
+    for (const hardware::Gpu& gpu : platform->gpus) {
+      source.device_memory.insert(gpu.memory_numa);
+    }
+  }
+  auto read = read_machine_numa(source);
+  if (read) {
+    facts.numa = *std::move(read);
+  } else if (options.numa.active()) {
+    return tl::unexpected(std::move(read).error());
+  } else {
+    log(LogLevel::Warn, kLog,
+        fmt::format("NUMA nodes and huge pages are not known: {}", read.error().message));
+  }
+  if (options.numa.active()) {
+    BERTH_TRY(numa, topology::make_rules(options.numa, facts.numa, kept_back(options.reserve)));
+  }
+  return {};
 }
 
 deviceplugin::Config real_plugin_config() {
@@ -229,6 +261,7 @@ Result<void> RealMachine::start(std::function<void(const std::string&)> on_step)
   BERTH_CHECK(make_private(root));
   BERTH_CHECK(make_private(root / "device-plugins"));
   BERTH_TRY(state.facts, read_machine_facts(root.string()));
+  BERTH_CHECK(state.read_numa());
   if (state.options.name.empty()) {
     state.options.name = state.facts.hostname;
   }
@@ -252,6 +285,12 @@ const std::string& RealMachine::name() const {
 
 const Agent* RealMachine::agent() const {
   return state_->agent.get();
+}
+
+std::string RealMachine::metrics() const {
+  const PodResourcesCounts asked =
+      state_->pod_resources ? state_->pod_resources->counts() : PodResourcesCounts();
+  return state_->agent ? state_->agent->counts().text(asked) : "";
 }
 
 runtime::cri::CriRuntime& RealMachine::runtime() {

@@ -12,7 +12,9 @@
 #include "berth/deviceplugin/config/config.h"
 #include "berth/model/node.h"
 #include "berth/node/agent.h"
+#include "berth/node/machine_facts.h"
 #include "berth/runtime/cri/cri_runtime.h"
+#include "berth/topology/settings.h"
 
 namespace berth::net {
 class AsioLoop;
@@ -33,6 +35,9 @@ struct RealMachineOptions {
   /// Who gives the GPUs: the plugin of this process, or whoever registers.
   enum class Plugin { Own, External } plugin = Plugin::Own;
   deviceplugin::Config plugin_config = real_plugin_config();
+  std::string sysfs = "/sys"; ///< where Linux tells of CPUs and NUMA nodes
+  topology::Settings numa;    ///< topology, CPU and memory manager policies; by default none
+  SystemReserve reserve;
   int max_pods = 110;
   api::Labels labels;
   std::vector<model::Taint> taints;
@@ -55,13 +60,16 @@ class RealMachine {
 
   /// Waits for the container runtime, then becomes a node. `on_step` gets a line for people each
   /// time something changes: what is waited for, that the node is there. Error: the machine does
-  /// not say what it is, or the directory cannot be made.
+  /// not say what it is, the policies contradict each other or it, or the directory cannot be
+  /// made.
   Result<void> start(std::function<void(const std::string&)> on_step);
 
   const std::string& name() const;
   /// nullptr until the container runtime has answered.
   const Agent* agent() const;
   runtime::cri::CriRuntime& runtime();
+  /// What the agent counts, in Prometheus' text format; "" until there is one.
+  std::string metrics() const;
 
  private:
   struct State;

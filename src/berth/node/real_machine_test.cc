@@ -1,10 +1,14 @@
 // An agent with a container runtime behind a socket, over real time.
 #include "berth/node/real_machine.h"
 
+#include <filesystem>
+#include <fstream>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "berth/client/local_client.h"
+#include "berth/node/machine_facts.h"
 #include "berth/store/memory_store.h"
 #include "berth/testing/builders.h"
 #include "berth/testing/fake_cri.h"
@@ -24,13 +28,15 @@ class RealMachineTest : public test::TempFiles {
     TempFiles::SetUp();
     fake = std::make_unique<test::FakeCri>(loop, path("s"));
   }
-  void start() {
-    machine.emplace(
-        loop, client,
-        RealMachineOptions{.name = "n1",
-                           .cri = {.endpoint = path("s"), .relist_every = Duration::millis(5)},
-                           .root = path("kubelet"),
-                           .pod_logs = path("logs")});
+  RealMachineOptions options() const {
+    return {.name = "n1",
+            .cri = {.endpoint = path("s"), .relist_every = Duration::millis(5)},
+            .root = path("kubelet"),
+            .pod_logs = path("logs")};
+  }
+  void start() { start(options()); }
+  void start(RealMachineOptions with) {
+    machine.emplace(loop, client, std::move(with));
     const auto started = machine->start([this](const std::string& line) { steps.push_back(line); });
     ASSERT_TRUE(started.has_value()) << to_string(started.error());
   }
@@ -131,6 +137,95 @@ TEST_F(RealMachineTest, ContainersOfOthersOnTheSameRuntimeAreLeftAlone) {
   create(bound("p"));
   until_phase("p", "Running");
   EXPECT_TRUE(fake->sandboxes.contains("other"));
+}
+
+class RealNumaTest : public RealMachineTest {
+ protected:
+  void SetUp() override {
+    RealMachineTest::SetUp();
+    cpus = read_machine_facts(root())->usable_cpus;
+    if (cpus.count() < 2) {
+      GTEST_SKIP() << "CPUs of one's own need two CPUs";
+    }
+    // All of them on one NUMA node, whatever this machine is.
+    const std::filesystem::path node = path("sys/devices/system/node/node0");
+    std::filesystem::create_directories(node);
+    std::ofstream(node / "cpulist") << cpus.to_string() << '\n';
+    std::ofstream(node / "meminfo") << "Node 0 MemTotal: 8388608 kB\n";
+  }
+  RealMachineOptions pinning() const {
+    RealMachineOptions with = options();
+    with.sysfs = path("sys");
+    with.numa.alignment.policy = topology::Policy::SingleNumaNode;
+    with.numa.cpu_policy = topology::CpuPolicy::Static;
+    with.numa.memory_policy = topology::MemoryPolicy::Static;
+    with.reserve.milli_cpu = 1000;
+    return with;
+  }
+  test::FakeCri::Container& container_of(std::string_view pod) {
+    const std::string uid = registry.get(store::kPods, {"default", std::string(pod)})->meta().uid;
+    const auto found = std::ranges::find_if(fake->containers, [&](const auto& each) {
+      return each.second.config.labels().at("io.kubernetes.pod.uid") == uid;
+    });
+    return found->second;
+  }
+
+  topology::CpuSet cpus;
+};
+
+TEST_F(RealNumaTest, APodGetsCpusOfItsOwnAndOthersMakeRoom) {
+  start(pinning());
+  create(bound("shared"));
+  until_phase("shared", "Running");
+  EXPECT_EQ(container_of("shared").config.linux().resources().cpuset_cpus(), cpus.to_string());
+  create(bound("own").extended("cpu", "1").extended("memory", "64Mi"));
+  until_phase("own", "Running");
+  const test::cri::LinuxContainerResources own = container_of("own").config.linux().resources();
+  const topology::CpuSet its = topology::CpuSet::parse(own.cpuset_cpus()).value();
+  EXPECT_THAT(its, SizeIs(1));
+  EXPECT_EQ(own.cpuset_mems(), "0");
+  EXPECT_EQ(own.cpu_quota(), -1) << "who has a CPU of its own is not throttled on it";
+  const auto last = [&]() -> std::string {
+    const auto& updates = container_of("shared").updates;
+    return updates.empty() ? "" : updates.back().cpuset_cpus();
+  };
+  until([&] { return last() == (cpus - its).to_string(); });
+  const std::string folder =
+      path("kubelet/pods/" + registry.get(store::kPods, {"default", "own"})->meta().uid);
+  ASSERT_TRUE(
+      registry.remove(store::kPods, {"default", "own"}, {.grace_period_seconds = 0}, loop.now()));
+  until([&] { return last() == cpus.to_string(); });
+  until([&] { return !std::filesystem::exists(folder); });
+}
+
+TEST_F(RealNumaTest, APodThatCannotBePinnedIsTurnedAway) {
+  start(pinning());
+  create(bound("big").extended("cpu", fmt::to_string(cpus.count())).extended("memory", "64Mi"));
+  until_phase("big", "Failed");
+  EXPECT_EQ(status("big", "reason"), "OutOfcpu");
+}
+
+TEST_F(RealNumaTest, PoliciesThatTheMachineContradictsAreSaid) {
+  RealMachineOptions with = pinning();
+  with.reserve.milli_cpu = 0;
+  machine.emplace(loop, client, std::move(with));
+  const auto started = machine->start([](const std::string&) {});
+  ASSERT_FALSE(started.has_value());
+  EXPECT_THAT(started.error().message, HasSubstr("the static policy requires systemreserved.cpu"));
+}
+
+TEST_F(RealNumaTest, ANodeWithoutPoliciesDoesWithoutNumaNodes) {
+  std::ofstream(path("sys/devices/system/node/node0/cpulist")) << "everything";
+  RealMachineOptions with = pinning();
+  machine.emplace(loop, client, with);
+  const auto started = machine->start([](const std::string&) {});
+  ASSERT_FALSE(started.has_value());
+  EXPECT_THAT(started.error().message, HasSubstr("node0/cpulist: a list such as"));
+  with.numa = {};
+  start(std::move(with));
+  create(bound("p"));
+  until_phase("p", "Running");
+  EXPECT_EQ(container_of("p").config.linux().resources().cpuset_cpus(), "");
 }
 
 TEST_F(RealMachineTest, ADirectoryThatCannotBeMadeIsSaid) {

@@ -24,6 +24,10 @@ constexpr int kLargestMessage = 16 * 1024 * 1024;
 
 std::string address_of(std::string_view socket) {
   constexpr std::string_view kScheme = "unix://";
+  constexpr std::string_view kTcp = "tcp://";
+  if (socket.starts_with(kTcp)) {
+    return fmt::format("dns:///{}", socket.substr(kTcp.size()));
+  }
   if (socket.starts_with(kScheme)) {
     socket.remove_prefix(kScheme.size());
   }

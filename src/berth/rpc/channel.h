@@ -34,7 +34,7 @@ class Stream {
 /// outlive it.
 class Channel {
  public:
-  /// `socket` is a path, with or without "unix://" before it.
+  /// `socket` is a path, with or without "unix://" before it, or "tcp://HOST:PORT", in the clear.
   Channel(net::AsioLoop& loop, std::string_view socket);
   ~Channel();
   Channel(const Channel&) = delete;

@@ -15,6 +15,14 @@ void Images::user_of(const std::string&, Done<ImageUser> done) {
   done(ImageUser());
 }
 
+void Runtime::set_cpus(const std::string&, const std::string&, Done<void> done) {
+  done(fail(Code::BadRequest, "this runtime leaves its containers where they are"));
+}
+
+void Runtime::usages(Done<Usages> done) {
+  done(Usages());
+}
+
 void Runtime::exec_sync(const std::string&, const std::vector<std::string>&, Duration,
                         Done<ExecResult> done) {
   done(tl::unexpected(no_processes()));

@@ -38,7 +38,7 @@ struct SecurityContext {
 /// CRI's LinuxContainerResources; 0 and "" leave a value to the runtime.
 struct Resources {
   std::int64_t cpu_shares = 0;
-  std::int64_t cpu_quota_us = 0;
+  std::int64_t cpu_quota_us = 0; ///< -1: no limit
   std::int64_t cpu_period_us = 0;
   std::int64_t memory_limit_bytes = 0;
   std::int64_t oom_score_adj = 0;
@@ -143,6 +143,48 @@ struct Listing {
   std::vector<ContainerStatus> containers; ///< by creation
 };
 
+/// What of a machine a container or a sandbox has used; none: not told.
+struct Usage {
+  TimePoint at;                             ///< when it was measured
+  std::optional<std::int64_t> cpu_nanos;    ///< of all its life
+  std::optional<std::int64_t> memory_bytes; ///< working set: what cannot be taken from it at once
+  std::optional<std::int64_t> memory_usage_bytes;
+  std::optional<std::int64_t> memory_rss_bytes;
+  std::optional<std::int64_t> page_faults;
+  std::optional<std::int64_t> major_page_faults;
+};
+
+struct ContainerUsage {
+  std::string id;
+  std::string name;
+  std::string pod_uid;
+  std::string pod_ns;
+  std::string pod_name;
+  Usage usage;
+  std::optional<std::int64_t> written_bytes; ///< to its own file system
+  std::optional<std::int64_t> written_inodes;
+};
+
+struct SandboxUsage {
+  std::string id;
+  std::string pod_uid;
+  Usage usage; ///< of all that is in it
+  struct Interface {
+    std::string name;
+    std::int64_t received_bytes = 0;
+    std::int64_t receive_errors = 0;
+    std::int64_t sent_bytes = 0;
+    std::int64_t send_errors = 0;
+  };
+  std::vector<Interface> interfaces; ///< the default one first
+  std::optional<std::int64_t> processes;
+};
+
+struct Usages {
+  std::vector<ContainerUsage> containers; ///< that run
+  std::vector<SandboxUsage> sandboxes;    ///< of runtimes that tell them
+};
+
 struct ContainerEvent {
   enum class Type { Created, Started, Stopped, Deleted };
   Type type = Type::Created;
@@ -222,10 +264,16 @@ class Runtime {
   /// the grace.
   virtual void stop_container(const std::string& id, Duration grace, Done<void> done) = 0;
   virtual void remove_container(const std::string& id, Done<void> done) = 0;
+  /// Lets a created or running container run on these CPUs alone, as Linux lists them. Errors:
+  /// NotFound, Conflict (it has ended).
+  virtual void set_cpus(const std::string& id, const std::string& cpus, Done<void> done);
   virtual void list(Done<Listing> done) = 0;
   virtual void container_status(const std::string& id, Done<ContainerStatus> done) = 0;
   virtual std::unique_ptr<EventStream>
   events(std::function<void(const ContainerEvent&)> on_event) = 0;
+
+  /// What all containers use, measured now.
+  virtual void usages(Done<Usages> done);
 
   /// nullptr: every image is always there.
   virtual Images* images() { return nullptr; }

@@ -430,6 +430,21 @@ void SimulatedRuntime::remove_container(const std::string& id, Done<void> done) 
   });
 }
 
+void SimulatedRuntime::set_cpus(const std::string& id, const std::string& cpus, Done<void> done) {
+  state_->later(Duration(), [id, cpus, done = std::move(done)](State& state) {
+    Container* container = state.container(id);
+    if (!container) {
+      done(fail(Code::NotFound, fmt::format("failed to find container \"{}\"", id)));
+    } else if (container->status.state == ContainerState::Exited) {
+      done(fail(Code::Conflict, fmt::format("container \"{}\" has ended", id)));
+    } else {
+      container->config.cpuset_cpus = cpus;
+      set_oci_cpus(container->oci, cpus);
+      done({});
+    }
+  });
+}
+
 void SimulatedRuntime::list(Done<Listing> done) {
   state_->later(Duration(), [done = std::move(done)](State& state) {
     Listing listing;

@@ -58,6 +58,7 @@ class SimulatedRuntime final : public Runtime {
   void start_container(const std::string& id, Done<void> done) override;
   void stop_container(const std::string& id, Duration grace, Done<void> done) override;
   void remove_container(const std::string& id, Done<void> done) override;
+  void set_cpus(const std::string& id, const std::string& cpus, Done<void> done) override;
   void list(Done<Listing> done) override;
   void container_status(const std::string& id, Done<ContainerStatus> done) override;
   std::unique_ptr<EventStream> events(std::function<void(const ContainerEvent&)> on_event) override;

@@ -360,7 +360,8 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
       return tl::unexpected(method_not_allowed());
     }
     if (shared.nodes != nullptr && is_live(resource)) {
-      return answer_live(shared, call, resource);
+      answer_live_later(shared, call, resource);
+      return net::HttpResponse();
     }
     return by_verb(shared, call, resource);
   }
@@ -403,7 +404,7 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
   }
 
   /// What is no resource: discovery, health, version.
-  Answer<net::HttpResponse> page(const Call& call) {
+  Answer<net::HttpResponse> page(Call& call) {
     const std::string_view path = call.info.path;
     if (method_of(*call.request) != "GET") {
       return not_a_page();
@@ -415,7 +416,12 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
       return metrics_page();
     }
     if (path == "/metrics/gpus" && shared.nodes != nullptr) {
-      return prometheus_page(gpu_page(*shared.registry, *shared.nodes));
+      call.later = [with = shared](const net::HttpRespond& respond) {
+        with.nodes->measure(node_names(*with.registry), [with, respond] {
+          respond(prometheus_page(gpu_page(*with.registry, *with.nodes)));
+        });
+      };
+      return net::HttpResponse();
     }
     if (path == "/version") {
       return document(version_document(schema::Catalogue::builtin().version()));

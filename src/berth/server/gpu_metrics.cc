@@ -49,31 +49,78 @@ template <class T> std::function<Value(const Device&)> of_card(std::optional<T> 
   return [what](const Device& device) { return text_of(device.gpu->*what); };
 }
 
+/// The same of what the driver tells of the card.
+std::function<Value(const Device&)> reading(GpuReadings::Number GpuReadings::*what) {
+  return [what](const Device& device) { return text_of(device.gpu->more.*what); };
+}
+
+/// Watts of milliwatts.
+Value watts(const Device& device) {
+  const GpuReadings::Number milliwatts = device.gpu->more.milliwatts;
+  return milliwatts ? Value(fmt::to_string(static_cast<double>(*milliwatts) / 1000)) : std::nullopt;
+}
+
+Value free_memory(const Device& device) {
+  return text_of(device.instance ? device.instance->free_mib : device.gpu->free_mib);
+}
+
+Value used_memory(const Device& device) {
+  return text_of(device.instance ? device.instance->used_mib : device.gpu->used_mib);
+}
+
+Value engine_active(const Device& device) {
+  return ratio(device.instance ? device.instance->engine_active : device.gpu->engine_active);
+}
+
 const std::vector<Metric>& metrics() {
+  using R = GpuReadings;
   static const std::vector<Metric> all = {
-      {"DCGM_FI_DEV_SM_CLOCK", "gauge", "SM clock frequency (in MHz).",
-       of_card(&GpuSample::sm_clock_mhz)},
+      {"DCGM_FI_DEV_SM_CLOCK", "gauge", "SM clock frequency (in MHz).", reading(&R::sm_clock_mhz)},
       {"DCGM_FI_DEV_MEM_CLOCK", "gauge", "Memory clock frequency (in MHz).",
-       of_card(&GpuSample::memory_clock_mhz)},
-      {"DCGM_FI_DEV_GPU_TEMP", "gauge", "GPU temperature (in C).", of_card(&GpuSample::celsius)},
-      {"DCGM_FI_DEV_POWER_USAGE", "gauge", "Power draw (in W).", of_card(&GpuSample::watts)},
+       reading(&R::memory_clock_mhz)},
+      {"DCGM_FI_DEV_MEMORY_TEMP", "gauge", "Memory temperature (in C).",
+       reading(&R::memory_celsius)},
+      {"DCGM_FI_DEV_GPU_TEMP", "gauge", "GPU temperature (in C).", reading(&R::celsius)},
+      {"DCGM_FI_DEV_POWER_USAGE", "gauge", "Power draw (in W).", watts},
       {"DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", "counter",
-       "Total energy consumption since boot (in mJ).", of_card(&GpuSample::energy_mj)},
+       "Total energy consumption since boot (in mJ).", reading(&R::energy_mj)},
+      {"DCGM_FI_DEV_PCIE_REPLAY_COUNTER", "counter", "Total number of PCIe retries.",
+       reading(&R::pcie_replays)},
       {"DCGM_FI_DEV_GPU_UTIL", "gauge", "GPU utilization (in %).", of_gpu(&GpuSample::percent)},
+      {"DCGM_FI_DEV_MEM_COPY_UTIL", "gauge", "Memory utilization (in %).",
+       reading(&R::memory_copy_percent)},
+      {"DCGM_FI_DEV_ENC_UTIL", "gauge", "Encoder utilization (in %).",
+       reading(&R::encoder_percent)},
+      {"DCGM_FI_DEV_DEC_UTIL", "gauge", "Decoder utilization (in %).",
+       reading(&R::decoder_percent)},
       {"DCGM_FI_DEV_XID_ERRORS", "gauge", "Value of the last XID error encountered.",
        of_card(&GpuSample::last_xid)},
-      {"DCGM_FI_DEV_FB_FREE", "gauge", "Framebuffer memory free (in MiB).",
-       [](const Device& device) {
-         return text_of(device.instance ? device.instance->free_mib : device.gpu->free_mib);
-       }},
-      {"DCGM_FI_DEV_FB_USED", "gauge", "Framebuffer memory used (in MiB).",
-       [](const Device& device) {
-         return text_of(device.instance ? device.instance->used_mib : device.gpu->used_mib);
-       }},
+      {"DCGM_FI_DEV_FB_FREE", "gauge", "Framebuffer memory free (in MiB).", free_memory},
+      {"DCGM_FI_DEV_FB_USED", "gauge", "Framebuffer memory used (in MiB).", used_memory},
+      {"DCGM_FI_DEV_ECC_SBE_VOL_TOTAL", "counter",
+       "Total number of single-bit volatile ECC errors.", reading(&R::ecc_single_volatile)},
+      {"DCGM_FI_DEV_ECC_DBE_VOL_TOTAL", "counter",
+       "Total number of double-bit volatile ECC errors.", reading(&R::ecc_double_volatile)},
+      {"DCGM_FI_DEV_ECC_SBE_AGG_TOTAL", "counter",
+       "Total number of single-bit persistent ECC errors.", reading(&R::ecc_single_aggregate)},
+      {"DCGM_FI_DEV_ECC_DBE_AGG_TOTAL", "counter",
+       "Total number of double-bit persistent ECC errors.", reading(&R::ecc_double_aggregate)},
+      {"DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS", "counter",
+       "Number of remapped rows for uncorrectable errors", reading(&R::uncorrected_rows)},
+      {"DCGM_FI_DEV_CORRECTABLE_REMAPPED_ROWS", "counter",
+       "Number of remapped rows for correctable errors", reading(&R::corrected_rows)},
+      {"DCGM_FI_DEV_ROW_REMAP_FAILURE", "gauge", "Whether remapping of rows has failed",
+       reading(&R::row_failure)},
+      {"DCGM_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_TOTAL", "counter",
+       "Total number of NVLink flow-control CRC errors.", reading(&R::nvlink_flit_errors)},
+      {"DCGM_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_TOTAL", "counter",
+       "Total number of NVLink data CRC errors.", reading(&R::nvlink_data_errors)},
+      {"DCGM_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_TOTAL", "counter", "Total number of NVLink retries.",
+       reading(&R::nvlink_replays)},
+      {"DCGM_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_TOTAL", "counter",
+       "Total number of NVLink recovery errors.", reading(&R::nvlink_recoveries)},
       {"DCGM_FI_PROF_GR_ENGINE_ACTIVE", "gauge", "Ratio of time the graphics engine is active.",
-       [](const Device& device) {
-         return ratio(device.instance ? device.instance->engine_active : device.gpu->engine_active);
-       }},
+       engine_active},
   };
   return all;
 }

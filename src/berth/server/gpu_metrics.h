@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "berth/server/gpu_readings.h"
+
 namespace berth::server {
 
 /// A MIG device: its GPU instance and what it does.
@@ -30,13 +32,9 @@ struct GpuSample {
   std::optional<double> engine_active; ///< 0 to 1
   std::optional<std::int64_t> used_mib;
   std::optional<std::int64_t> free_mib;
-  std::optional<int> sm_clock_mhz;
-  std::optional<int> memory_clock_mhz;
-  std::optional<int> celsius;
-  std::optional<double> watts;
-  std::optional<std::int64_t> energy_mj; ///< since the driver was loaded
-  std::optional<int> last_xid;           ///< 0: none
-  std::vector<MigSample> instances;      ///< while it is cut; then it has no series of its own
+  std::optional<int> last_xid; ///< 0: none
+  GpuReadings more;
+  std::vector<MigSample> instances; ///< while it is cut; then it has no series of its own
 };
 
 /// Who has a device now.

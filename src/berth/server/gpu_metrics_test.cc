@@ -93,7 +93,7 @@ TEST(GpuMetrics, OfSeveralThatShareTheFirstIsNamed) {
 
 TEST(GpuMetrics, ACutGpuHasItsInstancesSeriesAndNoUtilization) {
   GpuSamples one = machine();
-  one.gpus[0].celsius = 40;
+  one.gpus[0].more.celsius = 40;
   one.gpus[0].instances = {{.uuid = "MIG-x",
                             .profile = "1g.10gb",
                             .gpu_instance = 7,
@@ -115,6 +115,33 @@ TEST(GpuMetrics, ACutGpuHasItsInstancesSeriesAndNoUtilization) {
   EXPECT_THAT(text, HasSubstr("DCGM_FI_DEV_FB_USED" + instance + "10\n"));
   EXPECT_THAT(text, HasSubstr("DCGM_FI_DEV_GPU_TEMP" + instance + "40\n"));
   EXPECT_THAT(text, HasSubstr("pod=\"other\"} 40\n"));
+}
+
+TEST(GpuMetrics, WhatTheDriverTellsIsInTheExportersOrder) {
+  GpuSamples one = machine();
+  one.gpus[0].more = {.sm_clock_mhz = 1980,
+                      .celsius = 41,
+                      .milliwatts = 350'500,
+                      .energy_mj = 12'345'678'901,
+                      .pcie_replays = 0,
+                      .ecc_double_volatile = 1,
+                      .row_failure = 0,
+                      .nvlink_replays = 3};
+  const std::string text = gpu_metrics({one});
+  std::size_t at = 0;
+  for (const char* name :
+       {"DCGM_FI_DEV_SM_CLOCK{", "DCGM_FI_DEV_GPU_TEMP{", "DCGM_FI_DEV_POWER_USAGE{",
+        "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION{", "DCGM_FI_DEV_PCIE_REPLAY_COUNTER{",
+        "DCGM_FI_DEV_ECC_DBE_VOL_TOTAL{", "DCGM_FI_DEV_ROW_REMAP_FAILURE{",
+        "DCGM_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_TOTAL{"}) {
+    const std::size_t found = text.find(name, at);
+    ASSERT_NE(found, std::string::npos) << name << " in\n" << text;
+    at = found;
+  }
+  EXPECT_THAT(text, HasSubstr("} 350.5\n"));
+  EXPECT_THAT(text, HasSubstr("} 12345678901\n"));
+  EXPECT_THAT(text, Not(HasSubstr("DCGM_FI_DEV_MEMORY_TEMP")));
+  EXPECT_THAT(text, Not(HasSubstr("DCGM_FI_DEV_ECC_SBE_VOL_TOTAL")));
 }
 
 TEST(GpuMetrics, LabelsAreEscaped) {

@@ -18,12 +18,27 @@ GpuSample sample_of(const GpuUsage& gpu) {
                    .pci_bus_id = gpu.pci_bus_id,
                    .model = gpu.product,
                    .last_xid = gpu.last_xid,
+                   .more = gpu.more,
                    .instances = {}};
-  if (gpu.sickness.empty()) {
+  const auto mib = [](const std::optional<std::int64_t>& bytes) {
+    return bytes ? std::optional(*bytes / kMiB) : std::nullopt;
+  };
+  for (const MigUsage& mig : gpu.instances) {
+    sample.instances.push_back({.uuid = mig.uuid,
+                                .profile = mig.profile,
+                                .gpu_instance = mig.gpu_instance,
+                                .engine_active = std::nullopt,
+                                .used_mib = mib(mig.used_bytes),
+                                .free_mib = mib(mig.free_bytes)});
+  }
+  if (gpu.percent) {
     sample.percent = gpu.percent;
-    sample.engine_active = gpu.percent / 100.0;
-    sample.used_mib = gpu.used_bytes / kMiB;
-    sample.free_mib = (gpu.memory_bytes - gpu.used_bytes) / kMiB;
+    sample.engine_active = *gpu.percent / 100.0;
+  }
+  if (gpu.used_bytes) {
+    sample.used_mib = *gpu.used_bytes / kMiB;
+    sample.free_mib =
+        gpu.more.memory_free_bytes.value_or(gpu.memory_bytes - *gpu.used_bytes) / kMiB;
   }
   return sample;
 }
@@ -44,8 +59,46 @@ std::map<std::string, api::Key> pods_by_uid(const store::Registry& registry) {
   return out;
 }
 
+std::vector<std::string> node_names(const store::Registry& registry) {
+  std::vector<std::string> names;
+  for (const api::Object& node :
+       registry.list({.kind = store::kNodes, .ns = "", .labels = {}}).items) {
+    names.push_back(node.meta().name);
+  }
+  return names;
+}
+
+GpuSamples gpu_samples(std::string hostname, std::string driver, const std::vector<GpuUsage>& gpus,
+                       const std::map<std::string, api::Key>& pods) {
+  GpuSamples machine{
+      .hostname = std::move(hostname), .driver = std::move(driver), .gpus = {}, .holders = {}};
+  const auto hold = [&](const std::string& device, const std::string& uid,
+                        const std::string& container) {
+    if (const auto pod = pods.find(uid); pod != pods.end()) {
+      machine.holders.push_back({.device = device,
+                                 .ns = pod->second.ns,
+                                 .pod = pod->second.name,
+                                 .container = container});
+    }
+  };
+  for (const GpuUsage& gpu : gpus) {
+    machine.gpus.push_back(sample_of(gpu));
+    hold(gpu.uuid, gpu.pod_uid, gpu.container);
+    for (const MigUsage& mig : gpu.instances) {
+      hold(mig.uuid, mig.pod_uid, mig.container);
+    }
+  }
+  return machine;
+}
+
 std::string gpu_page(const store::Registry& registry, const Nodes& nodes) {
-  const std::map<std::string, api::Key> pods = pods_by_uid(registry);
+  std::map<std::string, api::Key> pods;
+  for (const api::Object& pod :
+       registry.list({.kind = store::kPods, .ns = "", .labels = {}}).items) {
+    if (!has_ended(pod)) {
+      pods.emplace(pod.meta().uid, pod.key());
+    }
+  }
   std::vector<GpuSamples> machines;
   for (const api::Object& node :
        registry.list({.kind = store::kNodes, .ns = "", .labels = {}}).items) {
@@ -53,24 +106,10 @@ std::string gpu_page(const store::Registry& registry, const Nodes& nodes) {
     if (!usage || usage->gpus.empty()) {
       continue;
     }
-    GpuSamples machine{.hostname = node.meta().name, .driver = {}, .gpus = {}, .holders = {}};
     const auto driver = node.meta().labels.find(kDriverLabel);
-    machine.driver = driver == node.meta().labels.end() ? "" : driver->second;
-    for (const GpuUsage& gpu : usage->gpus) {
-      machine.gpus.push_back(sample_of(gpu));
-      const auto pod = pods.find(gpu.pod_uid);
-      if (pod == pods.end()) {
-        continue;
-      }
-      const auto object = registry.get(store::kPods, pod->second);
-      if (object && !has_ended(*object)) {
-        machine.holders.push_back({.device = gpu.uuid,
-                                   .ns = pod->second.ns,
-                                   .pod = pod->second.name,
-                                   .container = gpu.container});
-      }
-    }
-    machines.push_back(std::move(machine));
+    machines.push_back(gpu_samples(node.meta().name,
+                                   driver == node.meta().labels.end() ? "" : driver->second,
+                                   usage->gpus, pods));
   }
   return gpu_metrics(machines);
 }

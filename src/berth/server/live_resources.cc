@@ -179,9 +179,14 @@ json::object gpu_document(const schema::Resource& resource, const std::string& n
   document["index"] = gpu.index;
   document["uuid"] = gpu.uuid;
   document["product"] = gpu.product;
-  document["utilization"] = gpu.percent;
-  document["memory"] = json::object{{"capacity", memory_text(gpu.memory_bytes)},
-                                    {"used", memory_text(gpu.used_bytes)}};
+  if (gpu.percent) {
+    document["utilization"] = *gpu.percent;
+  }
+  json::object memory{{"capacity", memory_text(gpu.memory_bytes)}};
+  if (gpu.used_bytes) {
+    memory["used"] = memory_text(*gpu.used_bytes);
+  }
+  document["memory"] = std::move(memory);
   document["health"] = gpu.sickness.empty() ? "Healthy" : "Unhealthy";
   if (!gpu.sickness.empty()) {
     document["reason"] = gpu.sickness;
@@ -230,6 +235,19 @@ Error nothing_measured(const Call& call, const schema::Resource& resource) {
                                  api::Key{call.info.ns, call.info.name}.to_string())};
 }
 
+/// Of one object its node, else all nodes.
+std::vector<std::string> nodes_in_question(const Shared& shared, const Call& call,
+                                           const schema::Resource& resource) {
+  if (call.info.verb == "get" && resource.kind == "NodeMetrics") {
+    return {call.info.name};
+  }
+  if (call.info.verb == "get" && resource.kind == "PodMetrics") {
+    const auto pod = shared.registry->get(store::kPods, {call.info.ns, call.info.name});
+    return {pod ? std::string(store::node_of(*pod)) : std::string()};
+  }
+  return node_names(*shared.registry);
+}
+
 } // namespace
 
 std::vector<schema::Resource> live_resources() {
@@ -249,6 +267,17 @@ std::vector<schema::Resource> live_resources() {
 
 bool is_live(const schema::Resource& resource) {
   return resource.group == kMetrics || resource.group == kGpuMetrics;
+}
+
+void answer_live_later(const Shared& shared, Call& call, const schema::Resource& resource) {
+  // What is asked about lives as long as the call, whose answer this gives.
+  call.later = [shared, &call, resource](const net::HttpRespond& respond) {
+    shared.nodes->measure(
+        nodes_in_question(shared, call, resource), [shared, &call, resource, respond] {
+          auto answered = answer_live(shared, call, resource);
+          respond(answered ? *std::move(answered) : to_response(std::move(answered).error()));
+        });
+  };
 }
 
 Answer<net::HttpResponse> answer_live(const Shared& shared, const Call& call,

@@ -12,6 +12,9 @@ namespace berth::server {
 std::vector<schema::Resource> live_resources();
 bool is_live(const schema::Resource& resource);
 
+/// Brings what the nodes in question say up to date, and then answers as below.
+void answer_live_later(const Shared& shared, Call& call, const schema::Resource& resource);
+
 /// get and list. Nodes that do not answer, and pods of which nothing runs, have no metrics.
 /// Precondition: is_live, and there are nodes. O(pods) for lists of pods and GPUs.
 Answer<net::HttpResponse> answer_live(const Shared& shared, const Call& call,

@@ -14,6 +14,7 @@
 #include "berth/base/time.h"
 #include "berth/net/asio_loop.h"
 #include "berth/net/http.h"
+#include "berth/server/gpu_readings.h"
 #include "berth/server/status.h"
 
 namespace berth::server {
@@ -84,18 +85,31 @@ struct PodUsage {
   std::vector<ContainerUsage> containers; ///< those that run
 };
 
+/// A MIG device: its GPU instance and what it does.
+struct MigUsage {
+  std::string uuid;
+  std::string profile;
+  int gpu_instance = 0;
+  std::optional<std::int64_t> used_bytes;
+  std::optional<std::int64_t> free_bytes;
+  std::string pod_uid; ///< who has it; "" for nobody
+  std::string container;
+};
+
 struct GpuUsage {
   int index = 0;
   std::string uuid;
   std::string product;
   std::string pci_bus_id;        ///< "" if it is not known
   std::int64_t memory_bytes = 0; ///< that it has
-  std::int64_t used_bytes = 0;
-  int percent = 0;      ///< of the time that it computed
-  std::string sickness; ///< why it is unhealthy; "" if it is well
-  int last_xid = 0;     ///< behind its sickness; 0 if none is known
-  std::string pod_uid;  ///< who has it; "" for nobody
+  std::optional<std::int64_t> used_bytes;
+  std::optional<int> percent; ///< of the time that it computed
+  std::string sickness;       ///< why it is unhealthy; "" if it is well
+  int last_xid = 0;           ///< behind its sickness; 0 if none is known
+  std::string pod_uid;        ///< who has it; "" for nobody
   std::string container;
+  GpuReadings more;
+  std::vector<MigUsage> instances; ///< while it is cut
 };
 
 struct NodeUsage {
@@ -123,6 +137,11 @@ class Nodes {
   /// Where to connect for it. `done` runs once, in the call or later.
   virtual void find_streams(std::string_view node, StreamRequest what,
                             std::function<void(Answer<StreamPlace>)> done) = 0;
+  /// Brings what usage() says of these nodes up to date; others are not touched. `done` runs once,
+  /// in the call or later, whether they answered or not.
+  virtual void measure(const std::vector<std::string>& /*nodes*/, std::function<void()> done) {
+    done();
+  }
   /// nullopt: the node does not answer. O(containers and GPUs of the node).
   virtual std::optional<NodeUsage> usage(std::string_view node) const = 0;
 };

@@ -53,6 +53,7 @@ class FakeCri {
     cri::PodSandboxConfig sandbox_config;
     cri::ContainerStatus status;
     std::int64_t stop_timeout = -1; ///< as last asked
+    std::vector<cri::LinuxContainerResources> updates;
   };
 
   std::map<std::string, Sandbox> sandboxes;
@@ -65,6 +66,8 @@ class FakeCri {
   std::string version = "0.1.0";
   bool network_ready = true;
   std::string info_config = "{}";
+  cri::ListContainerStatsResponse stats;
+  std::optional<cri::ListPodSandboxStatsResponse> sandbox_stats; ///< none: it knows no such call
 
  private:
   template <class Request, class Response, class F>
@@ -180,6 +183,16 @@ class FakeCri {
           status.set_started_at(++clock_);
           return cri::Empty();
         });
+    on<cri::UpdateContainerResourcesRequest, cri::Empty>(
+        methods, service, "UpdateContainerResources",
+        [this](const cri::UpdateContainerResourcesRequest& request) -> Result<cri::Empty> {
+          const auto found = containers.find(request.container_id());
+          if (found == containers.end()) {
+            return fail(Code::NotFound, "no such container");
+          }
+          found->second.updates.push_back(request.linux());
+          return cri::Empty();
+        });
     on<cri::StopContainerRequest, cri::Empty>(
         methods, service, "StopContainer",
         [this](const cri::StopContainerRequest& request) -> Result<cri::Empty> {
@@ -220,6 +233,19 @@ class FakeCri {
             *item.mutable_labels() = container.config.labels();
           }
           return response;
+        });
+    on<cri::ListContainerStatsRequest, cri::ListContainerStatsResponse>(
+        methods, service, "ListContainerStats",
+        [this](const cri::ListContainerStatsRequest&) -> Result<cri::ListContainerStatsResponse> {
+          return stats;
+        });
+    on<cri::ListPodSandboxStatsRequest, cri::ListPodSandboxStatsResponse>(
+        methods, service, "ListPodSandboxStats",
+        [this](const cri::ListPodSandboxStatsRequest&) -> Result<cri::ListPodSandboxStatsResponse> {
+          if (!sandbox_stats) {
+            return fail(Code::BadRequest, "method ListPodSandboxStats not implemented");
+          }
+          return *sandbox_stats;
         });
     on<cri::ExecSyncRequest, cri::ExecSyncResponse>(
         methods, service, "ExecSync",

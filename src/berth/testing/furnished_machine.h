@@ -102,6 +102,9 @@ class OpenRuntime final : public runtime::Runtime {
   void remove_container(const std::string& id, runtime::Done<void> done) override {
     inner_.remove_container(id, std::move(done));
   }
+  void set_cpus(const std::string& id, const std::string& cpus, runtime::Done<void> done) override {
+    inner_.set_cpus(id, cpus, std::move(done));
+  }
   void list(runtime::Done<runtime::Listing> done) override { inner_.list(std::move(done)); }
   void container_status(const std::string& id,
                         runtime::Done<runtime::ContainerStatus> done) override {
@@ -148,7 +151,14 @@ class FakeNetwork final : public node::ProbeNetwork {
     });
   }
 
+  void ask_health(const node::GrpcCheck& what, Duration,
+                  std::function<void(Result<std::string>)> done) override {
+    asked.push_back(what.address() + " " + what.service);
+    loop_->post([this, done = std::move(done)] { done(health); });
+  }
+
   std::vector<std::string> asked;
+  Result<std::string> health = std::string("SERVING");
   Result<int> status = 200;
   bool open = true;
 

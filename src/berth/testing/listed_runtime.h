@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -59,6 +60,15 @@ class ListedRuntime final : public runtime::Runtime {
   void list(runtime::Done<runtime::Listing> done) override {
     loop_->post([this, done = std::move(done)] { done(listing); });
   }
+  void usages(runtime::Done<runtime::Usages> done) override {
+    loop_->post([this, done = std::move(done)] {
+      ++usages_asked;
+      if (on_usages) {
+        on_usages();
+      }
+      usage_error ? done(tl::unexpected(*usage_error)) : done(used);
+    });
+  }
   void container_status(const std::string& id,
                         runtime::Done<runtime::ContainerStatus> done) override {
     loop_->post([this, id, done = std::move(done)] {
@@ -70,6 +80,12 @@ class ListedRuntime final : public runtime::Runtime {
   std::unique_ptr<runtime::EventStream>
   events(std::function<void(const runtime::ContainerEvent&)> on_event) override {
     return std::make_unique<Listener>(listeners_, std::move(on_event));
+  }
+  void set_cpus(const std::string& id, const std::string& cpus, runtime::Done<void> done) override {
+    moved.push_back(id + " " + cpus);
+    loop_->post([this, done = std::move(done)] {
+      move_error ? done(tl::unexpected(*move_error)) : done({});
+    });
   }
   void exec_url(const std::string& id, const std::vector<std::string>& command,
                 const runtime::StreamWish& wish, runtime::Done<std::string> done) override {
@@ -110,6 +126,12 @@ class ListedRuntime final : public runtime::Runtime {
   runtime::Listing listing;
   std::string url; ///< of the streaming server; "": there is none
   std::vector<std::string> asked;
+  runtime::Usages used;
+  std::optional<Error> usage_error;
+  std::function<void()> on_usages; ///< before each answer
+  int usages_asked = 0;
+  std::vector<std::string> moved;  ///< "ID CPUS", as asked
+  std::optional<Error> move_error; ///< of every move; none: it is done
 
  private:
   using OnEvent = std::function<void(const runtime::ContainerEvent&)>;

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "berth/cli/agent/numa_flags.h"
 #include "berth/cli/platform_files.h"
 
 namespace berth::cli {
@@ -88,77 +89,85 @@ Result<MachineChoice> machine_choice(const Values& values) {
   BERTH_TRY(machine.max_pods, max_pods_of(values.get("--max-pods", "110")));
   BERTH_TRY(machine.labels, labels_of(values.get("--node-labels")));
   BERTH_TRY(machine.taints, taints_of(values.get("--register-with-taints")));
+  BERTH_TRY(NumaChoice numa, numa_choice(values));
+  machine.numa = std::move(numa.settings);
+  machine.reserve = numa.reserve;
   return choice;
 }
 
 std::vector<Flag> machine_flags() {
-  return {{.name = "--hostname-override",
-           .value = "NAME",
-           .help = "the Node's name; else the host's",
-           .group = "NODE"},
-          {.name = "--node-ip",
-           .value = "ADDRESS",
-           .help = "the Node's InternalIP; else the first address that is not loopback",
-           .group = "NODE"},
-          {.name = "--node-labels",
-           .value = "KEY=VALUE,...",
-           .help = "labels that the Node gets beside its own",
-           .group = "NODE"},
-          {.name = "--register-with-taints",
-           .value = "KEY=VALUE:EFFECT,...",
-           .help = "taints that a new Node gets",
-           .group = "NODE"},
-          {.name = "--max-pods",
-           .value = "N",
-           .help = "how many pods the node takes",
-           .group = "NODE",
-           .fallback = "110"},
-          {.name = "--platform",
-           .value = "PLATFORM",
-           .help = "GPUs of a simulated machine instead of the driver's: a name of berth "
-                   "hardware list, or a platform file",
-           .group = "NODE",
-           .offers = Offers::Platforms},
-          {.name = "--container-runtime-endpoint",
-           .value = "SOCKET",
-           .help = "where the container runtime listens",
-           .group = "RUNTIME",
-           .fallback = kContainerd},
-          {.name = "--image-service-endpoint",
-           .value = "SOCKET",
-           .help = "where its image service listens; else the same",
-           .group = "RUNTIME"},
-          {.name = "--root-dir",
-           .value = "DIRECTORY",
-           .help = "where volumes, checkpoints and sockets are kept",
-           .group = "RUNTIME",
-           .fallback = kRoot,
-           .offers = Offers::Files},
-          {.name = "--pod-logs-dir",
-           .value = "DIRECTORY",
-           .help = "where the output of containers is kept",
-           .group = "RUNTIME",
-           .fallback = kPodLogs,
-           .offers = Offers::Files},
-          {.name = "--device-plugin",
-           .value = "WHO",
-           .help = "own: this process gives the GPUs; external: whoever registers does, such as "
-                   "berth device-plugin",
-           .group = "GPUS",
-           .fallback = "own",
-           .choices = {"own", "external"},
-           .offers = Offers::Choices},
-          {.name = "--cdi-dir",
-           .value = "DIRECTORY",
-           .help = "where CDI specs are written and, for runtimes that know nothing of CDI, read",
-           .group = "GPUS",
-           .fallback = kCdi,
-           .offers = Offers::Files},
-          {.name = "--nvidia-dev-root",
-           .value = "DIRECTORY",
-           .help = "whose dev folder has the driver's device files; else the machine's own",
-           .group = "GPUS",
-           .offers = Offers::Files}};
+  std::vector<Flag> flags = {
+      {.name = "--hostname-override",
+       .value = "NAME",
+       .help = "the Node's name; else the host's",
+       .group = "NODE"},
+      {.name = "--node-ip",
+       .value = "ADDRESS",
+       .help = "the Node's InternalIP; else the first address that is not loopback",
+       .group = "NODE"},
+      {.name = "--node-labels",
+       .value = "KEY=VALUE,...",
+       .help = "labels that the Node gets beside its own",
+       .group = "NODE"},
+      {.name = "--register-with-taints",
+       .value = "KEY=VALUE:EFFECT,...",
+       .help = "taints that a new Node gets",
+       .group = "NODE"},
+      {.name = "--max-pods",
+       .value = "N",
+       .help = "how many pods the node takes",
+       .group = "NODE",
+       .fallback = "110"},
+      {.name = "--platform",
+       .value = "PLATFORM",
+       .help = "GPUs of a simulated machine instead of the driver's: a name of berth "
+               "hardware list, or a platform file",
+       .group = "NODE",
+       .offers = Offers::Platforms},
+      {.name = "--container-runtime-endpoint",
+       .value = "SOCKET",
+       .help = "where the container runtime listens",
+       .group = "RUNTIME",
+       .fallback = kContainerd},
+      {.name = "--image-service-endpoint",
+       .value = "SOCKET",
+       .help = "where its image service listens; else the same",
+       .group = "RUNTIME"},
+      {.name = "--root-dir",
+       .value = "DIRECTORY",
+       .help = "where volumes, checkpoints and sockets are kept",
+       .group = "RUNTIME",
+       .fallback = kRoot,
+       .offers = Offers::Files},
+      {.name = "--pod-logs-dir",
+       .value = "DIRECTORY",
+       .help = "where the output of containers is kept",
+       .group = "RUNTIME",
+       .fallback = kPodLogs,
+       .offers = Offers::Files},
+      {.name = "--device-plugin",
+       .value = "WHO",
+       .help = "own: this process gives the GPUs; external: whoever registers does, such as "
+               "berth device-plugin",
+       .group = "GPUS",
+       .fallback = "own",
+       .choices = {"own", "external"},
+       .offers = Offers::Choices},
+      {.name = "--cdi-dir",
+       .value = "DIRECTORY",
+       .help = "where CDI specs are written and, for runtimes that know nothing of CDI, read",
+       .group = "GPUS",
+       .fallback = kCdi,
+       .offers = Offers::Files},
+      {.name = "--nvidia-dev-root",
+       .value = "DIRECTORY",
+       .help = "whose dev folder has the driver's device files; else the machine's own",
+       .group = "GPUS",
+       .offers = Offers::Files}};
+  for (Flag& flag : numa_flags()) {
+    flags.push_back(std::move(flag));
+  }
+  return flags;
 }
 
 } // namespace berth::cli

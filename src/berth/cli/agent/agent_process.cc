@@ -1,9 +1,11 @@
 #include "berth/cli/agent/agent_process.h"
 
-#include <fmt/format.h>
+#include <optional>
 
+#include "berth/cli/agent/gpu_usage.h"
 #include "berth/cli/agent/machine_gpus.h"
 #include "berth/cli/agent/pod_server.h"
+#include "berth/cli/up/process_metrics.h"
 #include "berth/client/remote_client.h"
 #include "berth/net/asio_loop.h"
 
@@ -11,6 +13,13 @@ namespace berth::cli {
 namespace {
 
 constexpr Duration kLook = Duration::millis(100);
+
+std::vector<server::GpuUsage> usage(const std::shared_ptr<inventory::Inventory>& gpus,
+                                    const node::RealMachine& machine) {
+  const node::Agent* agent = machine.agent();
+  return gpus ? gpu_usage(*gpus, agent ? &agent->devices() : nullptr)
+              : std::vector<server::GpuUsage>();
+}
 
 } // namespace
 
@@ -23,16 +32,25 @@ Result<void> run_agent(const AgentProcessOptions& options, const std::function<b
   BERTH_TRY(with.gpus, machine_gpus(loop, options.choice.platform.get(), with.name, say));
   with.tokens = client.get();
   std::unique_ptr<PodServer> pods;
-  with.serve_pods = [&, node = with.name.empty() ? std::string("node") : with.name](
-                        runtime::Runtime& runtime) -> Result<std::uint16_t> {
-    BERTH_TRY(pods,
-              PodServer::open(
-                  loop, runtime,
-                  {.listen = options.listen, .node = node, .client_ca = options.access.tls.ca}));
+  std::optional<node::RealMachine> machine;
+  const auto gpus = with.gpus;
+  with.serve_pods = [&, gpus,
+                     disk = with.root](runtime::Runtime& runtime) -> Result<std::uint16_t> {
+    BERTH_TRY(pods, PodServer::open(loop, runtime,
+                                    {.listen = options.listen,
+                                     .node = machine->name(),
+                                     .client_ca = options.access.tls.ca,
+                                     .disk = disk,
+                                     .gpus = [gpus, &machine] { return usage(gpus, *machine); },
+                                     .gpu_driver = gpus ? gpus->survey().driver : "",
+                                     .metrics =
+                                         [&machine, start = loop.now()] {
+                                           return process_metrics(start) + machine->metrics();
+                                         }}));
     return pods->port();
   };
-  node::RealMachine machine(loop, *client, std::move(with));
-  BERTH_CHECK(machine.start(say));
+  machine.emplace(loop, *client, std::move(with));
+  BERTH_CHECK(machine->start(say));
   while (!stop()) {
     loop.run_for(kLook);
   }

@@ -30,11 +30,16 @@ Result<std::unique_ptr<PodServer>> PodServer::open(net::AsioLoop& loop, runtime:
                              .not_before = from,
                              .not_after = to}));
   kubelet::KubeletServerOptions with{.address = options.listen.address,
-                                     .port = options.listen.port};
+                                     .port = options.listen.port,
+                                     .metrics = options.metrics,
+                                     .node = options.node,
+                                     .gpus = options.gpus,
+                                     .gpu_driver = options.gpu_driver};
   BERTH_TRY(with.tls, net::TlsContext::server({.certificate = shown.certificate,
                                                .key = shown.key,
                                                .client_ca = options.client_ca}));
-  std::unique_ptr<PodServer> server(new PodServer(loop, runtime));
+  std::unique_ptr<PodServer> server(new PodServer(loop, runtime, options.disk));
+  with.meter = &server->meter_;
   BERTH_TRY(server->server_, kubelet::KubeletServer::listen(server->local_, std::move(with)));
   return server;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -17,6 +18,10 @@ struct PodServerOptions {
   ListenAddress listen;
   std::string node;
   std::string client_ca; ///< PEM: whose certificates show the API server
+  std::string disk;      ///< a directory on the file system that pods are kept on
+  kubelet::AskGpus gpus; ///< none: it has none
+  std::string gpu_driver;
+  std::function<std::string()> metrics; ///< of the agent
 };
 
 /// The node's containers, and their server. Loop and runtime must outlive it.
@@ -29,9 +34,11 @@ class PodServer {
   std::uint16_t port() const { return server_->port(); }
 
  private:
-  PodServer(net::AsioLoop& loop, runtime::Runtime& runtime) : local_(loop, runtime) {}
+  PodServer(net::AsioLoop& loop, runtime::Runtime& runtime, const std::string& disk)
+      : local_(loop, runtime), meter_(loop, runtime, {.disk = disk}) {}
 
   kubelet::LocalNode local_;
+  kubelet::UsageMeter meter_;
   std::unique_ptr<kubelet::KubeletServer> server_;
 };
 

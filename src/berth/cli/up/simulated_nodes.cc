@@ -190,6 +190,10 @@ std::optional<server::NodeUsage> SimulatedNodes::usage(std::string_view node) co
                          .last_xid = probe.last_xid,
                          .pod_uid = {},
                          .container = {}};
+    if (one.sickness.empty()) {
+      one.percent = 0;
+      one.used_bytes = 0;
+    }
     if (const auto owner = owners.find(gpu.uuid); owner != owners.end()) {
       one.pod_uid = owner->second.pod_uid;
       one.container = owner->second.container;

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "berth/base/log.h"
+#include "berth/cli/agent/gpu_usage.h"
 #include "berth/cli/agent/machine_gpus.h"
 #include "berth/cli/process_identity.h"
 #include "berth/cli/up/identity.h"
@@ -156,10 +157,17 @@ class UpProcess {
     const auto say = [](const std::string& line) { log(LogLevel::Info, "agent", line); };
     node::RealMachineOptions with = options_.machine->machine;
     BERTH_TRY(with.gpus, machine_gpus(loop_, options_.machine->platform.get(), with.name, say));
+    const auto gpus = with.gpus;
+    const std::string disk = with.root;
     machine_.emplace(loop_, cluster_->client(), std::move(with));
     BERTH_CHECK(machine_->start(say));
     local_node_.emplace(loop_, machine_->runtime());
-    local_nodes_.emplace(machine_->name(), *local_node_);
+    meter_.emplace(loop_, machine_->runtime(), kubelet::MachineSource{.disk = disk});
+    local_nodes_.emplace(machine_->name(), *local_node_, *meter_, [this, gpus] {
+      const node::Agent* agent = machine_->agent();
+      return gpus ? gpu_usage(*gpus, agent ? &agent->devices() : nullptr)
+                  : std::vector<server::GpuUsage>();
+    });
     return {};
   }
 
@@ -285,6 +293,7 @@ class UpProcess {
   std::optional<SimulatedNodes> nodes_;
   std::optional<node::RealMachine> machine_;
   std::optional<kubelet::LocalNode> local_node_;
+  std::optional<kubelet::UsageMeter> meter_;
   std::optional<kubelet::LocalNodes> local_nodes_;
   std::optional<kubelet::RemoteNodes> agents_;
   std::optional<kubelet::JoinedNodes> all_nodes_;

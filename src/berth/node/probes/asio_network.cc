@@ -1,6 +1,8 @@
 #include "berth/node/probes/asio_network.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -8,6 +10,9 @@
 #include "berth/net/http_client.h"
 #include "berth/net/tls.h"
 #include "berth/net/transport.h"
+#include "berth/rpc/channel.h"
+#include "berth/rpc/typed.h"
+#include "node/probes/health.pb.h"
 
 namespace berth::node {
 namespace {
@@ -42,6 +47,8 @@ struct AsioProbeNetwork::State {
   explicit State(net::AsioLoop& on) : loop(&on), http(on, client_options()) {}
   net::AsioLoop* loop;
   net::HttpClient http;
+  std::uint64_t asked = 0;
+  std::map<std::uint64_t, std::shared_ptr<rpc::Channel>> channels; ///< with a question under way
 };
 
 AsioProbeNetwork::AsioProbeNetwork(net::AsioLoop& loop) : state_(std::make_shared<State>(loop)) {}
@@ -94,6 +101,34 @@ void AsioProbeNetwork::connect(const TcpCheck& where, Duration timeout,
   attempt->connection->connect(where.host, where.port, [attempt](Result<void> connected) {
     attempt->finish(std::move(connected));
   });
+}
+
+// A channel for one question: a probe leaves nothing open between two of them.
+void AsioProbeNetwork::ask_health(const GrpcCheck& what, Duration timeout,
+                                  std::function<void(Result<std::string>)> done) {
+  auto channel = std::make_shared<rpc::Channel>(*state_->loop, "tcp://" + what.address());
+  grpc::health::v1::HealthCheckRequest request;
+  request.set_service(what.service);
+  const std::uint64_t number = ++state_->asked;
+  state_->channels[number] = channel;
+  rpc::call<grpc::health::v1::HealthCheckResponse>(
+      *channel, "/grpc.health.v1.Health/Check", request, {.timeout = timeout},
+      [state = std::weak_ptr(state_), number,
+       done = std::move(done)](const Result<grpc::health::v1::HealthCheckResponse>& response) {
+        if (const auto live = state.lock()) { // not within the channel's own call
+          live->loop->post([state, number] {
+            if (const auto later = state.lock()) {
+              later->channels.erase(number);
+            }
+          });
+        }
+        done(response.map([](const grpc::health::v1::HealthCheckResponse& answer) {
+          using Response = grpc::health::v1::HealthCheckResponse;
+          return Response::ServingStatus_IsValid(answer.status())
+                     ? Response::ServingStatus_Name(answer.status())
+                     : fmt::to_string(static_cast<int>(answer.status()));
+        }));
+      });
 }
 
 } // namespace berth::node

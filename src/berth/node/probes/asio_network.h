@@ -18,6 +18,8 @@ class AsioProbeNetwork final : public ProbeNetwork {
   void get(const HttpCheck& what, Duration timeout, std::function<void(Result<int>)> done) override;
   void connect(const TcpCheck& where, Duration timeout,
                std::function<void(Result<void>)> done) override;
+  void ask_health(const GrpcCheck& what, Duration timeout,
+                  std::function<void(Result<std::string>)> done) override;
 
  private:
   struct State;

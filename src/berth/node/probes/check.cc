@@ -58,7 +58,7 @@ struct FillHost {
   void operator()(HttpCheck& check) const { fill(check.host); }
   void operator()(TcpCheck& check) const { fill(check.host); }
   void operator()(ExecCheck&) const {}
-  void operator()(GrpcCheck&) const {}
+  void operator()(GrpcCheck& check) const { fill(check.host); }
   void operator()(SleepCheck&) const {}
   void fill(std::string& host) const {
     if (host.empty()) {
@@ -73,6 +73,11 @@ std::string HttpCheck::url() const {
   const bool six = host.find(':') != std::string::npos;
   return fmt::format("{}://{}{}{}:{}{}", scheme == Scheme::Https ? "https" : "http", six ? "[" : "",
                      host, six ? "]" : "", port, path);
+}
+
+std::string GrpcCheck::address() const {
+  return host.find(':') != std::string::npos ? fmt::format("[{}]:{}", host, port)
+                                             : fmt::format("{}:{}", host, port);
 }
 
 Result<Check> read_check(const json::value& action, const json::value& container) {

@@ -34,9 +34,14 @@ struct TcpCheck {
   std::uint16_t port = 0;
 };
 
+/// grpc.health.v1.Health/Check.
 struct GrpcCheck {
+  std::string host; ///< "": the pod; a document never names one
   std::uint16_t port = 0;
-  std::string service;
+  std::string service; ///< "": the server as a whole
+
+  /// "10.1.0.7:9000", "[fd00::7]:9000".
+  std::string address() const;
 };
 
 struct SleepCheck {

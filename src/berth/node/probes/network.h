@@ -21,6 +21,10 @@ class ProbeNetwork {
   /// Connects and hangs up. Errors as above.
   virtual void connect(const TcpCheck& where, Duration timeout,
                        std::function<void(Result<void>)> done) = 0;
+  /// Gives the word of grpc.health.v1.HealthCheckResponse, such as "SERVING". Errors as above, and
+  /// BadRequest: it does not speak that protocol; NotFound: it knows no such service.
+  virtual void ask_health(const GrpcCheck& what, Duration timeout,
+                          std::function<void(Result<std::string>)> done) = 0;
 };
 
 } // namespace berth::node

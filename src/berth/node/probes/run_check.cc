@@ -60,9 +60,33 @@ struct Runner {
     });
   }
 
-  void operator()(const GrpcCheck&) {
-    later({Kind::Errored, "this node cannot ask for the health of gRPC services over the network; "
-                          "try exec with grpc_health_probe, httpGet or tcpSocket"});
+  // Words are the kubelet's (pkg/probe/grpc).
+  void operator()(const GrpcCheck& check) {
+    if (!reachable()) {
+      return;
+    }
+    place->network->ask_health(
+        check, timeout,
+        [done = std::move(done), address = check.address(),
+         limit = timeout](const Result<std::string>& health) {
+          if (health) {
+            done({*health == "SERVING" ? Kind::Success : Kind::Failure,
+                  *health == "SERVING"
+                      ? "service healthy"
+                      : fmt::format("service unhealthy (responded with \"{}\")", *health)});
+            return;
+          }
+          const Error& error = health.error();
+          done({Kind::Failure,
+                error.code == Code::BadRequest
+                    ? fmt::format("error: this server does not implement the grpc health protocol "
+                                  "(grpc.health.v1.Health): {}",
+                                  error.message)
+                : error.code == Code::Timeout || error.code == Code::Unavailable
+                    ? fmt::format("timeout: failed to connect service \"{}\" within {}: {}",
+                                  address, to_string(limit), error.message)
+                    : fmt::format("error: health rpc probe failed: {}", error.message)});
+        });
   }
 
   void operator()(const SleepCheck& check) {

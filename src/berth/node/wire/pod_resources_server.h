@@ -9,22 +9,11 @@
 
 #include "berth/base/result.h"
 #include "berth/net/asio_loop.h"
+#include "berth/node/agent_counts.h"
 #include "berth/node/pod_resources.h"
 #include "berth/rpc/server.h"
 
 namespace berth::node {
-
-/// As the kubelet counts them: pod_resources_endpoint_requests_* and _errors_*.
-struct PodResourcesCounts {
-  struct Method {
-    std::uint64_t requests = 0;
-    std::uint64_t errors = 0;
-  };
-  std::uint64_t total = 0; ///< asked, those that came too often not among them
-  Method list;
-  Method get;
-  Method get_allocatable;
-};
 
 /// Serves while it lives; the loop must outlive it. A hundred questions a second are answered, ten
 /// at once.

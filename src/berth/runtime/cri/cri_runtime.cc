@@ -17,6 +17,7 @@
 #include "berth/runtime/cri/container_watch.h"
 #include "berth/runtime/cri/cri_images.h"
 #include "berth/runtime/cri/cri_messages.h"
+#include "berth/runtime/cri/cri_usages.h"
 #include "berth/runtime/cri/runtime_info.h"
 
 namespace berth::runtime::cri {
@@ -446,6 +447,17 @@ void CriRuntime::remove_container(const std::string& id, Done<void> done) {
   state_->insist("RemoveContainer", request, kPatient, std::move(done));
 }
 
+// What is left at 0 stays as it is.
+void CriRuntime::set_cpus(const std::string& id, const std::string& cpus, Done<void> done) {
+  pb::UpdateContainerResourcesRequest request;
+  request.set_container_id(id);
+  request.mutable_linux()->set_cpuset_cpus(cpus);
+  rpc::call<pb::Empty>(state_->channel, method("UpdateContainerResources"), request, kLook,
+                       [done = std::move(done)](const Result<pb::Empty>& response) {
+                         done(response.map([](const pb::Empty&) {}));
+                       });
+}
+
 void CriRuntime::list(Done<Listing> done) {
   state_->list(std::move(done));
 }
@@ -457,6 +469,10 @@ void CriRuntime::container_status(const std::string& id, Done<ContainerStatus> d
 std::unique_ptr<EventStream>
 CriRuntime::events(std::function<void(const ContainerEvent&)> on_event) {
   return state_->watch->listen(std::move(on_event));
+}
+
+void CriRuntime::usages(Done<Usages> done) {
+  ask_usages(state_->channel, state_->options.owner, std::move(done));
 }
 
 Images* CriRuntime::images() {

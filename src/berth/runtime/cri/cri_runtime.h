@@ -58,9 +58,11 @@ class CriRuntime final : public Runtime {
   void start_container(const std::string& id, Done<void> done) override;
   void stop_container(const std::string& id, Duration grace, Done<void> done) override;
   void remove_container(const std::string& id, Done<void> done) override;
+  void set_cpus(const std::string& id, const std::string& cpus, Done<void> done) override;
   void list(Done<Listing> done) override;
   void container_status(const std::string& id, Done<ContainerStatus> done) override;
   std::unique_ptr<EventStream> events(std::function<void(const ContainerEvent&)> on_event) override;
+  void usages(Done<Usages> done) override;
   Images* images() override;
   void exec_sync(const std::string& id, const std::vector<std::string>& command, Duration timeout,
                  Done<ExecResult> done) override;

@@ -93,6 +93,63 @@ TEST_F(Cri, SaysWhoIsThereAndWhatItCan) {
   EXPECT_EQ(probe().error().code, Code::Unavailable);
 }
 
+TEST_F(Cri, ARunningContainerIsMovedToOtherCpusAndKeepsItsLimits) {
+  const std::string id = started_container("u1");
+  const auto move = [&](const std::string& which) {
+    return wait<void>([&](auto done) { runtime->set_cpus(which, "0-1", std::move(done)); });
+  };
+  ASSERT_TRUE(move(id).has_value());
+  ASSERT_THAT(fake->containers.at(id).updates, SizeIs(1));
+  EXPECT_EQ(fake->containers.at(id).updates[0].cpuset_cpus(), "0-1");
+  EXPECT_EQ(fake->containers.at(id).updates[0].cpu_quota(), 0) << "0 leaves it as it is";
+  EXPECT_EQ(move("nobody").error().code, Code::NotFound);
+}
+
+TEST_F(Cri, TellsWhatItsOwnContainersUse) {
+  const std::string id = started_container("u1");
+  test::cri::ContainerStats& stats = *fake->stats.add_stats();
+  stats.mutable_attributes()->set_id(id);
+  stats.mutable_attributes()->mutable_metadata()->set_name("c");
+  *stats.mutable_attributes()->mutable_labels() = fake->containers.at(id).config.labels();
+  stats.mutable_cpu()->set_timestamp(7);
+  stats.mutable_cpu()->mutable_usage_core_nano_seconds()->set_value(123);
+  stats.mutable_memory()->mutable_working_set_bytes()->set_value(~std::uint64_t{0});
+  stats.mutable_writable_layer()->mutable_used_bytes()->set_value(4096);
+  fake->stats.add_stats()->mutable_attributes()->set_id("of a kubelet");
+  const auto ask = [&] {
+    return wait<Usages>([&](auto done) { runtime->usages(std::move(done)); });
+  };
+  const auto alone = ask();
+  ASSERT_TRUE(alone.has_value()) << alone.error().message;
+  ASSERT_THAT(alone->containers, SizeIs(1));
+  const ContainerUsage& used = alone->containers[0];
+  EXPECT_EQ(used.id, id);
+  EXPECT_EQ(used.pod_uid, "u1");
+  EXPECT_EQ(used.usage.at, TimePoint::from_unix_nanos(7));
+  EXPECT_EQ(used.usage.cpu_nanos, 123);
+  EXPECT_EQ(used.usage.memory_bytes, std::numeric_limits<std::int64_t>::max());
+  EXPECT_EQ(used.usage.memory_rss_bytes, std::nullopt);
+  EXPECT_EQ(used.written_bytes, 4096);
+  EXPECT_THAT(alone->sandboxes, IsEmpty()) << "this runtime tells nothing of them";
+
+  test::cri::PodSandboxStats& whole = *fake->sandbox_stats.emplace().add_stats();
+  whole.mutable_attributes()->set_id("s");
+  whole.mutable_attributes()->mutable_metadata()->set_uid("u1");
+  (*whole.mutable_attributes()->mutable_labels())["berth.dev/agent"] = "node-1";
+  whole.mutable_linux()->mutable_process()->mutable_process_count()->set_value(3);
+  auto& network = *whole.mutable_linux()->mutable_network()->mutable_default_interface();
+  network.set_name("eth0");
+  network.mutable_rx_bytes()->set_value(11);
+  const auto both = ask();
+  ASSERT_THAT(both->sandboxes, SizeIs(1));
+  EXPECT_EQ(both->sandboxes[0].processes, 3);
+  EXPECT_EQ(both->sandboxes[0].usage.cpu_nanos, std::nullopt);
+  ASSERT_THAT(both->sandboxes[0].interfaces, SizeIs(1));
+  EXPECT_EQ(both->sandboxes[0].interfaces[0].received_bytes, 11);
+  fake->failures["ListContainerStats"] = 1;
+  EXPECT_THAT(ask().error().message, HasSubstr("ListContainerStats fails"));
+}
+
 TEST_F(Cri, APodGoesFromSandboxToRemoval) {
   const auto made = run(sandbox("u1"));
   ASSERT_TRUE(made.has_value());

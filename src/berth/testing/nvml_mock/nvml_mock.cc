@@ -156,6 +156,19 @@ nvml::Return set_if(const std::string& key, unsigned* to) {
   return nvml::kSuccess;
 }
 
+/// A fact of a device that answers.
+template <class T> nvml::Return tell(nvml::Device device, const std::string& name, T* to) {
+  if (const nvml::Return checked = check(device); checked != nvml::kSuccess) {
+    return checked;
+  }
+  const std::string key = prefix_of(device) + name;
+  if (fact(key).empty()) {
+    return nvml::kNotSupported;
+  }
+  *to = static_cast<T>(number(key));
+  return nvml::kSuccess;
+}
+
 } // namespace
 
 extern "C" {
@@ -269,8 +282,10 @@ nvml::Return nvmlDeviceGetPciInfo_v3(nvml::Device device, nvml::PciInfo* info) {
 
 nvml::Return nvmlDeviceGetMemoryInfo(nvml::Device device, nvml::Memory* memory) {
   const nvml::Return checked = check(device);
-  const auto total = static_cast<std::uint64_t>(number(prefix_of(device) + "memory"));
-  *memory = {.total = total, .free = total, .used = 0};
+  const std::uint64_t scale = is_mig(device) ? std::uint64_t{1} << 20U : 1; // MiB of instances
+  const auto total = static_cast<std::uint64_t>(number(prefix_of(device) + "memory")) * scale;
+  const auto used = std::min(static_cast<std::uint64_t>(number(prefix_of(device) + "used")), total);
+  *memory = {.total = total, .free = total - used, .used = used};
   return checked;
 }
 
@@ -323,6 +338,39 @@ nvml::Return nvmlDeviceGetComputeRunningProcesses_v3(nvml::Device device, unsign
                     .compute_instance = nvml::kNoInstance};
   }
   return check(device);
+}
+
+nvml::Return nvmlDeviceGetUtilizationRates(nvml::Device device, nvml::Utilization* load) {
+  load->memory = static_cast<unsigned>(number(prefix_of(device) + "memory_busy"));
+  return tell(device, "busy", &load->gpu);
+}
+
+nvml::Return nvmlDeviceGetEncoderUtilization(nvml::Device device, unsigned* percent,
+                                             unsigned* period) {
+  *period = 167'000;
+  return tell(device, "encoder", percent);
+}
+
+nvml::Return nvmlDeviceGetDecoderUtilization(nvml::Device device, unsigned* percent,
+                                             unsigned* period) {
+  *period = 167'000;
+  return tell(device, "decoder", percent);
+}
+
+nvml::Return nvmlDeviceGetClockInfo(nvml::Device device, int type, unsigned* mhz) {
+  return tell(device, "clock." + std::to_string(type), mhz);
+}
+
+nvml::Return nvmlDeviceGetTemperature(nvml::Device device, int /*sensor*/, unsigned* celsius) {
+  return tell(device, "celsius", celsius);
+}
+
+nvml::Return nvmlDeviceGetPowerUsage(nvml::Device device, unsigned* milliwatts) {
+  return tell(device, "milliwatts", milliwatts);
+}
+
+nvml::Return nvmlDeviceGetPcieReplayCounter(nvml::Device device, unsigned* replays) {
+  return tell(device, "replays", replays);
 }
 
 nvml::Return nvmlDeviceGetMigMode(nvml::Device device, unsigned* current, unsigned* pending) {
@@ -482,8 +530,30 @@ nvml::Return nvmlDeviceGetFieldValues(nvml::Device device, int count, nvml::Fiel
   return check(device);
 }
 
-nvml::Return nvmlDeviceGetTotalEccErrors(nvml::Device device, int /*type*/, int /*counter*/,
+nvml::Return nvmlDeviceGetTotalEnergyConsumption(nvml::Device device, std::uint64_t* millijoules) {
+  return tell(device, "energy", millijoules);
+}
+
+nvml::Return nvmlDeviceGetRemappedRows(nvml::Device device, unsigned* corrected,
+                                       unsigned* uncorrected, unsigned* pending, unsigned* failed) {
+  *uncorrected = static_cast<unsigned>(number(prefix_of(device) + "uncorrected_rows"));
+  *pending = 0;
+  *failed = static_cast<unsigned>(number(prefix_of(device) + "row_failure"));
+  return tell(device, "corrected_rows", corrected);
+}
+
+nvml::Return nvmlDeviceGetNvLinkErrorCounter(nvml::Device device, unsigned link, int counter,
+                                             std::uint64_t* errors) {
+  return tell(device, "link." + std::to_string(link) + ".errors." + std::to_string(counter),
+              errors);
+}
+
+nvml::Return nvmlDeviceGetTotalEccErrors(nvml::Device device, int type, int counter,
                                          std::uint64_t* errors) {
+  const std::string exact = "ecc." + std::to_string(type) + "." + std::to_string(counter);
+  if (!fact(prefix_of(device) + exact).empty()) {
+    return tell(device, exact, errors);
+  }
   *errors = static_cast<std::uint64_t>(number(prefix_of(device) + "ecc"));
   return fact(prefix_of(device) + "ecc").empty() ? nvml::kNotSupported : nvml::kSuccess;
 }

@@ -1,0 +1,100 @@
+#include "berth/cli/agent/gpu_usage.h"
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace berth::cli {
+namespace {
+
+struct Owner {
+  std::string pod_uid;
+  std::string container;
+};
+
+/// By the device's id, without what tells who shares it.
+std::map<std::string, Owner> owners_of(const node::DeviceLedger& ledger) {
+  std::map<std::string, Owner> owners;
+  for (const node::Holding& holding : ledger.all()) {
+    for (const std::string& id : holding.ids()) {
+      owners.try_emplace(id.substr(0, id.find("::")), Owner{holding.pod_uid, holding.container});
+    }
+  }
+  return owners;
+}
+
+void add_readings(const inventory::GpuReadings& read, server::GpuUsage& to) {
+  if (read.percent) {
+    to.percent = static_cast<int>(*read.percent);
+  }
+  to.used_bytes = read.memory_used_bytes;
+  if (to.last_xid == 0) {
+    to.last_xid = static_cast<int>(read.last_xid.value_or(0));
+  }
+  server::GpuReadings& more = to.more;
+  more.memory_free_bytes = read.memory_free_bytes;
+  more.memory_copy_percent = read.memory_copy_percent;
+  more.encoder_percent = read.encoder_percent;
+  more.decoder_percent = read.decoder_percent;
+  more.sm_clock_mhz = read.sm_clock_mhz;
+  more.memory_clock_mhz = read.memory_clock_mhz;
+  more.celsius = read.celsius;
+  more.memory_celsius = read.memory_celsius;
+  more.milliwatts = read.milliwatts;
+  more.energy_mj = read.energy_mj;
+  more.pcie_replays = read.pcie_replays;
+  more.ecc_single_volatile = read.ecc_single_volatile;
+  more.ecc_double_volatile = read.ecc_double_volatile;
+  more.ecc_single_aggregate = read.ecc_single_aggregate;
+  more.ecc_double_aggregate = read.ecc_double_aggregate;
+  more.corrected_rows = read.corrected_rows;
+  more.uncorrected_rows = read.uncorrected_rows;
+  more.row_failure = read.row_failure;
+  more.nvlink_flit_errors = read.nvlink_flit_errors;
+  more.nvlink_data_errors = read.nvlink_data_errors;
+  more.nvlink_replays = read.nvlink_replays;
+  more.nvlink_recoveries = read.nvlink_recoveries;
+}
+
+} // namespace
+
+std::vector<server::GpuUsage> gpu_usage(const inventory::Inventory& inventory,
+                                        const node::DeviceLedger* ledger) {
+  const std::map<std::string, Owner> owners =
+      ledger ? owners_of(*ledger) : std::map<std::string, Owner>();
+  std::vector<server::GpuUsage> all;
+  for (const inventory::GpuInfo& gpu : inventory.gpus()) {
+    const inventory::GpuProbe probe = inventory.probe(gpu.index);
+    server::GpuUsage& one = all.emplace_back();
+    one.index = gpu.index;
+    one.uuid = gpu.uuid;
+    one.product = gpu.product;
+    one.pci_bus_id = gpu.pci_bus_id;
+    one.memory_bytes = gpu.memory_mib << 20U;
+    one.sickness = inventory::illness(probe);
+    one.last_xid = probe.last_xid;
+    const auto own = [&](const std::string& device, auto& to) {
+      if (const auto owner = owners.find(device); owner != owners.end()) {
+        to.pod_uid = owner->second.pod_uid;
+        to.container = owner->second.container;
+      }
+    };
+    own(gpu.uuid, one);
+    const inventory::GpuReadings read = inventory.readings(gpu.index);
+    add_readings(read, one);
+    for (const inventory::MigReading& mig : read.instances) {
+      one.instances.push_back({.uuid = mig.uuid,
+                               .profile = mig.profile,
+                               .gpu_instance = mig.gpu_instance,
+                               .used_bytes = mig.used_bytes,
+                               .free_bytes = mig.free_bytes,
+                               .pod_uid = {},
+                               .container = {}});
+      own(mig.uuid, one.instances.back());
+    }
+  }
+  return all;
+}
+
+} // namespace berth::cli

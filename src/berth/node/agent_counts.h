@@ -1,0 +1,79 @@
+// What an agent counts of its device plugins and of who was let in where, under the kubelet's
+// names, types, labels and buckets. Source: kubelet pkg/kubelet/metrics/metrics.go.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "berth/base/time.h"
+#include "berth/topology/policy.h"
+
+namespace berth::node {
+
+/// How often a value was at most each bound.
+class CountedTimes {
+ public:
+  /// Ascending.
+  explicit CountedTimes(std::vector<double> bounds = {})
+      : bounds_(std::move(bounds)), counts_(bounds_.size()) {}
+  void observe(double value);
+  /// Lines of a histogram; `labels` without braces, "" for none.
+  std::string text(std::string_view name, const std::string& labels) const;
+
+ private:
+  std::vector<double> bounds_;
+  std::vector<std::uint64_t> counts_; ///< above the bound before, at most this one
+  std::uint64_t all_ = 0;
+  double sum_ = 0;
+};
+
+/// How often the API of who has which devices was asked: pod_resources_endpoint_requests_* and
+/// _errors_*.
+struct PodResourcesCounts {
+  struct Method {
+    std::uint64_t requests = 0;
+    std::uint64_t errors = 0;
+  };
+  std::uint64_t total = 0; ///< asked, those that came too often not among them
+  Method list;
+  Method get;
+  Method get_allocatable;
+};
+
+class AgentCounts {
+ public:
+  void plugin_registered(const std::string& resource) { ++registrations_[resource]; }
+  /// A plugin has answered Allocate, or has not.
+  void allocated(const std::string& resource, Duration took);
+  enum class Admission { Granted, Refused };
+  /// A pod has got, or was refused, its devices, CPUs and memory.
+  void admitted(Admission outcome, Duration took);
+  /// A container has got CPUs or memory of its own, on one NUMA node or on several.
+  enum class Place { OneNode, Wider };
+  void assigned(topology::Scope scope, Place place);
+  void not_assigned() { ++assignment_errors_; }
+  /// A pod was turned away because its resources are not where they are to be.
+  void not_aligned(topology::Scope scope) { ++misaligned_[scope]; }
+
+  /// Prometheus' text format.
+  std::string text(const PodResourcesCounts& asked) const;
+
+ private:
+  std::map<std::string, std::uint64_t> registrations_; ///< by resource
+  std::map<std::string, CountedTimes> allocations_;    ///< by resource, seconds
+  std::uint64_t admissions_ = 0;
+  std::uint64_t refusals_ = 0;
+  CountedTimes admission_ms_ = CountedTimes(admission_bounds());
+  std::uint64_t assignments_ = 0;
+  std::uint64_t assignment_errors_ = 0;
+  std::map<topology::Scope, std::uint64_t> aligned_;
+  std::map<topology::Scope, std::uint64_t> misaligned_;
+
+  static std::vector<double> admission_bounds();
+};
+
+} // namespace berth::node

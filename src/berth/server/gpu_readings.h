@@ -1,0 +1,36 @@
+// What a GPU's driver tells of it beyond its load.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+namespace berth::server {
+
+/// None: the driver does not tell.
+struct GpuReadings {
+  using Number = std::optional<std::int64_t>;
+  Number memory_free_bytes;
+  Number memory_copy_percent; ///< of the time that its memory was read or written
+  Number encoder_percent;
+  Number decoder_percent;
+  Number sm_clock_mhz;
+  Number memory_clock_mhz;
+  Number celsius;
+  Number memory_celsius;
+  Number milliwatts;
+  Number energy_mj; ///< since the driver was loaded
+  Number pcie_replays;
+  Number ecc_single_volatile;  ///< corrected errors since the driver was loaded
+  Number ecc_double_volatile;  ///< uncorrected ones
+  Number ecc_single_aggregate; ///< of all its life
+  Number ecc_double_aggregate;
+  Number corrected_rows; ///< of memory that were replaced
+  Number uncorrected_rows;
+  Number row_failure;        ///< 1: no row was left to replace one
+  Number nvlink_flit_errors; ///< of all links together
+  Number nvlink_data_errors;
+  Number nvlink_replays;
+  Number nvlink_recoveries;
+};
+
+} // namespace berth::server
