@@ -1,13 +1,17 @@
 #include "berth/node/simulated_machine.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <utility>
 
 #include <boost/json/object.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "berth/base/assert.h"
 #include "berth/node/container_config.h"
+#include "berth/node/devices_in_use.h"
 #include "berth/node/node_status.h"
 #include "berth/node/numa_entries.h"
 
@@ -66,6 +70,11 @@ topology::CpuSet own_cpus(const runtime::ContainerStatus& container) {
   return text == container.annotations.end()
              ? topology::CpuSet()
              : topology::CpuSet::parse(text->second).value_or(topology::CpuSet());
+}
+
+std::optional<GpuPart> part_of(const runtime::ContainerStatus& container) {
+  const auto text = container.annotations.find(std::string(kGpuPartAnnotation));
+  return text == container.annotations.end() ? std::nullopt : parse_part(text->second);
 }
 
 inventory::SimulatedInventory make_inventory(Loop& loop, const MachineOptions& options) {
@@ -176,6 +185,7 @@ void SimulatedMachine::start_plugin() {
 
 std::vector<std::string> SimulatedMachine::broken_invariants() const {
   std::vector<std::string> broken;
+  DevicesInUse in_use;
   std::map<std::string, std::string> user; // device or CPU to pod
   const auto use = [&](const std::string& thing, const std::string& pod) {
     const auto [it, first] = user.emplace(thing, pod);
@@ -194,11 +204,12 @@ std::vector<std::string> SimulatedMachine::broken_invariants() const {
                              : parse_devices(text->second);
     for (const auto& [resource, ids] : devices) {
       for (const std::string& id : ids) {
-        use(resource + " " + id, uid);
-        if (settled && agent_->devices().holder(resource, id) != uid) {
+        in_use.add(resource + " " + id, uid, part_of(container));
+        const auto holders =
+            settled ? agent_->devices().holders(resource, id) : std::vector<std::string>{uid};
+        if (std::ranges::find(holders, uid) == holders.end()) {
           broken.push_back(fmt::format("{}: {} {} is used by pod {} but held by \"{}\"",
-                                       options_.name, resource, id, uid,
-                                       agent_->devices().holder(resource, id)));
+                                       options_.name, resource, id, uid, fmt::join(holders, ",")));
         }
       }
     }
@@ -211,6 +222,9 @@ std::vector<std::string> SimulatedMachine::broken_invariants() const {
                                    "own",
                                    options_.name, container.name, uid, cpus.to_string()));
     }
+  }
+  for (const std::string& line : in_use.broken()) {
+    broken.push_back(fmt::format("{}: {}", options_.name, line));
   }
   return broken;
 }
