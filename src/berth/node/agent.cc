@@ -15,6 +15,7 @@
 #include "berth/client/informer.h"
 #include "berth/hardware/choose.h"
 #include "berth/model/pod.h"
+#include "berth/node/chosen_slices.h"
 #include "berth/node/contents/contents.h"
 #include "berth/node/device_manager.h"
 #include "berth/node/gpu_devices.h"
@@ -143,7 +144,7 @@ struct Agent::State : std::enable_shared_from_this<State> {
   bool needs_plugin(std::string_view resource) const;
   model::ShareableGpus shareable() const;
   HolderState holder_state(std::string_view uid) const;
-  NodeFacts facts() const;
+  NodeFacts facts();
 };
 
 DeviceManagerOptions Agent::State::device_options() {
@@ -497,12 +498,13 @@ HolderState Agent::State::holder_state(std::string_view uid) const {
   return sources_ready ? HolderState::Gone : HolderState::Live;
 }
 
-NodeFacts Agent::State::facts() const {
+NodeFacts Agent::State::facts() {
   NodeFacts facts{.devices = devices.accounting(),
                   .plugin_resources = options.plugin_resources,
                   .now = place.loop->now()};
   if (const auto sick = gpu_health.unhealthy()) {
     facts.unhealthy_gpus = hardware::format_gpu_indices(*sick);
+    facts.gpu_devices = model::format_node_slices(slices_of(devices.plugins(), gpus));
   }
   return facts;
 }

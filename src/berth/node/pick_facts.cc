@@ -7,6 +7,7 @@
 
 #include "berth/hardware/choose.h"
 #include "berth/model/requests.h"
+#include "berth/node/chosen_slices.h"
 
 namespace berth::node {
 namespace {
@@ -186,6 +187,10 @@ PickRequest pick_facts(const DeviceBook& book, const model::Pod& pod, const Devi
     part_facts(book, pod, request, pick);
   } else if (request.resource == model::kGpuResource) {
     pick.chosen = chosen_gpus(book, pod);
+  }
+  // Of what is not whole the choice is followed as long as it can be.
+  if (auto slices = request.part || pick.existing ? std::nullopt : chosen_slices(book, pod, pick)) {
+    pick.chosen = std::move(slices);
   }
   return pick;
 }

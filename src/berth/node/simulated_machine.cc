@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "berth/base/assert.h"
+#include "berth/deviceplugin/discovery_options.h"
 #include "berth/node/container_config.h"
 #include "berth/node/devices_in_use.h"
 #include "berth/node/node_status.h"
@@ -82,6 +83,19 @@ inventory::SimulatedInventory make_inventory(Loop& loop, const MachineOptions& o
     return {loop, *options.platform, options.name};
   }
   return {loop, gpu_count(document_of(options)), options.name};
+}
+
+// What feature discovery would say of GPUs that are not given whole; labels that were given win.
+api::Labels labels_of(const MachineOptions& options, const inventory::Inventory& gpus) {
+  const deviceplugin::Config& config = options.plugin_config;
+  const bool whole = config.flags.mig_strategy == inventory::MigStrategy::None &&
+                     config.sharing.resources() == nullptr;
+  api::Labels labels = options.labels;
+  if (!whole && options.platform && !options.node_document) {
+    labels.merge(inventory::discovery_labels(gpus.survey(), deviceplugin::discovery_options(config))
+                     .value_or(api::Labels()));
+  }
+  return labels;
 }
 
 } // namespace
@@ -160,7 +174,7 @@ void SimulatedMachine::start_agent() {
                                               .checkpoint = &disk_,
                                               .inventory = &inventory_},
                                    AgentOptions{.node_document = document_of(options_),
-                                                .labels = options_.labels,
+                                                .labels = labels_of(options_, inventory_),
                                                 .taints = options_.taints,
                                                 .numa = numa_,
                                                 .seed = options_.seed * 1'000'003 + starts_});

@@ -13,6 +13,7 @@
 #include "berth/sched/cycle.h"
 #include "berth/sched/gpu_parts.h"
 #include "berth/sched/plugins/gpu_share.h"
+#include "berth/sched/plugins/gpu_slices.h"
 #include "berth/sched/plugins/gpu_topology.h"
 #include "berth/scheduler/scheduler.h"
 #include "berth/store/registry.h"
@@ -154,7 +155,7 @@ std::vector<std::string> Invariants::broken_when_quiet() {
   std::vector<std::string> broken;
   sched::ClusterState state = cluster_.scheduler().state();
   sched::Profile profile = sched::default_profile();
-  for (const std::string_view name : {sched::kGpuTopology, sched::kGpuShare}) {
+  for (const std::string_view name : {sched::kGpuTopology, sched::kGpuShare, sched::kGpuSlices}) {
     profile.plugins.push_back({.name = std::string(name), .weight = 1, .args = nullptr});
   }
   auto framework = sched::Framework::make(profile, sched::builtin_plugins());

@@ -32,7 +32,10 @@ json::object container(std::int64_t gpus, Rng& rng) {
                         {"memory", fmt::format("{}Mi", rng.between(1, 64) * 128)}};
   json::object resources;
   if (gpus > 0) {
-    resources["limits"] = json::object{{"nvidia.com/gpu", std::to_string(gpus)}};
+    const std::string_view resource = !rng.chance(1, 5)  ? model::kGpuResource
+                                      : rng.chance(1, 2) ? kSharedResource
+                                                         : kMigResource;
+    resources["limits"] = json::object{{resource, std::to_string(gpus)}};
   }
   resources["requests"] = std::move(requests);
   return {{"name", "main"}, {"image", "example.com/app:1"}, {"resources", std::move(resources)}};
