@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "berth/base/assert.h"
+
 namespace berth::cluster {
 namespace {
 
@@ -40,7 +42,9 @@ void Fleet::add(const NodeGroup& group, const NodeLabels& node_labels) {
                              .platform = platform,
                              .labels = std::move(labels),
                              .taints = group.taints,
-                             .numa = group.numa});
+                             .plugin_config = group.device_plugin,
+                             .numa = group.numa},
+        group.mig);
   }
 }
 
@@ -51,7 +55,7 @@ void Fleet::add(const api::Object& object) {
       .name = object.meta().name, .platform = platform, .node_document = object.json()});
 }
 
-void Fleet::add(node::MachineOptions options) {
+void Fleet::add(node::MachineOptions options, std::string_view mig) {
   options.default_run_for = default_run_for_;
   options.gpu_policy = gpu_policy_;
   options.seed = rng_.next();
@@ -63,8 +67,22 @@ void Fleet::add(node::MachineOptions options) {
   place.machine = std::make_unique<node::SimulatedMachine>(loop_, *place.link, std::move(options));
   place.plugin_pause = std::make_unique<Timer>(loop_);
   place.line_pause = std::make_unique<Timer>(loop_);
-  place.machine->power_on();
+  place.mig = mig;
+  boot(place);
   machines_.emplace(name, std::move(place));
+}
+
+// A GPU loses its MIG devices with the power; what manages them on a machine makes them anew at its
+// start, before the plugin looks.
+void Fleet::boot(Place& place) {
+  node::SimulatedMachine& machine = *place.machine;
+  if (!machine.powered() && !place.mig.empty()) {
+    for (const inventory::GpuInfo& gpu : machine.inventory().gpus()) {
+      const auto cut = machine.inventory().cut(gpu.index, place.mig);
+      BERTH_ASSERT(cut.has_value(), to_string(cut.error()));
+    }
+  }
+  machine.power_on();
 }
 
 void Fleet::set_line_faults(const client::Faults& faults) {
@@ -93,7 +111,7 @@ void Fleet::inject(const Fault& fault) {
     machine.power_off();
     break;
   case Fault::Kind::NodeUp:
-    machine.power_on();
+    boot(place);
     break;
   case Fault::Kind::AgentCrash:
     machine.crash_agent();

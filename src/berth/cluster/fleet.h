@@ -57,10 +57,12 @@ class Fleet {
     std::unique_ptr<client::LocalClient> direct;
     std::unique_ptr<client::FaultyClient> link;
     std::unique_ptr<node::SimulatedMachine> machine;
+    std::string mig;                     ///< how its GPUs are cut whenever it boots
     std::unique_ptr<Timer> plugin_pause; ///< ends the last crash of the plugin
     std::unique_ptr<Timer> line_pause;   ///< ends the last cut of the line
   };
-  void add(node::MachineOptions options);
+  void add(node::MachineOptions options, std::string_view mig = "");
+  static void boot(Place& place);
 
   Loop& loop_;
   store::Registry& registry_;

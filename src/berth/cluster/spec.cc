@@ -8,6 +8,8 @@
 #include <fmt/ranges.h>
 
 #include "berth/api/json.h"
+#include "berth/deviceplugin/config/config_file.h"
+#include "berth/inventory/simulated_mig.h"
 #include "berth/node/simulated_machine.h"
 
 namespace berth::cluster {
@@ -105,6 +107,43 @@ Result<topology::Settings> read_kubelet(const json::value& entry, const NodeGrou
   return settings;
 }
 
+/// The configuration of NVIDIA's device plugin; how simulated containers are told of devices is not
+/// the file's to say.
+Result<deviceplugin::Config> read_device_plugin(const json::value& entry) {
+  const json::value* given = api::find(entry, "devicePlugin");
+  if (given == nullptr) {
+    return node::usual_plugin_config();
+  }
+  auto config = deviceplugin::read_config_file(api::to_json(*given), "devicePlugin");
+  if (!config) {
+    Error error = std::move(config).error();
+    error.message =
+        fmt::format("devicePlugin.{}: {}", error.where ? error.where->field : "", error.message);
+    error.where.reset();
+    return tl::unexpected(std::move(error));
+  }
+  BERTH_CHECK(deviceplugin::validate(*config));
+  const deviceplugin::Config usual = node::usual_plugin_config();
+  config->flags.nvidia_dev_root = usual.flags.nvidia_dev_root;
+  config->flags.plugin.pass_device_specs = usual.flags.plugin.pass_device_specs;
+  config->flags.plugin.device_list_strategies.cdi_cri =
+      usual.flags.plugin.device_list_strategies.cdi_cri;
+  return config;
+}
+
+/// Every GPU of the platform can be cut so.
+Result<void> check_mig(const NodeGroup& group, const hardware::Catalogue& catalogue) {
+  if (group.mig.empty()) {
+    return {};
+  }
+  const hardware::Platform* platform = catalogue.find(group.platform);
+  for (const inventory::GpuFacts& gpu :
+       inventory::simulated_facts(*platform, group.platform).gpus) {
+    BERTH_CHECK(inventory::cut_gpu(gpu, group.mig, 0));
+  }
+  return {};
+}
+
 /// Reads one entry of a Cluster document's spec.nodes.
 Result<NodeGroup> read_group(const json::value& entry, const hardware::Catalogue& catalogue) {
   NodeGroup group{.platform = std::string(api::string_at(entry, "platform")),
@@ -156,6 +195,9 @@ Result<NodeGroup> read_group(const json::value& entry, const hardware::Catalogue
     }
   }
   BERTH_TRY(group.numa, read_kubelet(entry, group, catalogue));
+  BERTH_TRY(group.device_plugin, read_device_plugin(entry));
+  group.mig = api::string_at(entry, "mig");
+  BERTH_CHECK(check_mig(group, catalogue));
   return group;
 }
 

@@ -11,8 +11,10 @@
 #include "berth/base/result.h"
 #include "berth/base/time.h"
 #include "berth/cluster/topology_file.h"
+#include "berth/deviceplugin/config/config.h"
 #include "berth/hardware/platform.h"
 #include "berth/model/node.h"
+#include "berth/node/simulated_machine.h"
 #include "berth/topology/settings.h"
 
 namespace berth::cluster {
@@ -25,6 +27,9 @@ struct NodeGroup {
   api::Labels labels; ///< added to those the agent sets
   std::vector<model::Taint> taints;
   topology::Settings numa = {}; ///< its agents' topology, CPU and memory manager policies
+  /// How its GPUs are given: MIG strategy, sharing.
+  deviceplugin::Config device_plugin = node::usual_plugin_config();
+  std::string mig; ///< how each of its GPUs is cut at the start, "1g.10gb=7"; "": not at all
 };
 
 /// Something that happens to a node at a time after start.
@@ -72,7 +77,8 @@ Result<Fault> parse_fault(std::string_view text);
 std::string to_string(const Fault& fault);
 
 /// A --cluster file: `apiVersion: berth.dev/v1alpha1, kind: Cluster` documents (spec.nodes[]:
-/// platform, count, name, labels, taints, kubelet (see topology::read_settings); spec.faults[]:
+/// platform, count, name, labels, taints, kubelet (see topology::read_settings), devicePlugin
+/// (NVIDIA's configuration, as an object), mig ("1g.10gb=7", of each GPU); spec.faults[]:
 /// texts as for parse_fault) and Kubernetes Node objects, in any mix.
 Result<ClusterSpec>
 read_cluster_spec(const std::vector<api::Manifest>& manifests,

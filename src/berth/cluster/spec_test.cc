@@ -125,6 +125,28 @@ status:
   EXPECT_EQ(spec.node_count(), 4);
 }
 
+TEST(ClusterSpecTest, ReadsHowGpusAreGiven) {
+  const ClusterSpec spec = must_read(R"(
+apiVersion: berth.dev/v1alpha1
+kind: Cluster
+metadata: {name: shared}
+spec:
+  nodes:
+  - platform: hgx-a100-4
+    mig: 1g.10gb=7
+    devicePlugin:
+      version: v1
+      flags: {migStrategy: mixed}
+  - platform: dgx-h100
+    devicePlugin: {sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}}
+)");
+  ASSERT_EQ(spec.groups.size(), 2U);
+  EXPECT_EQ(spec.groups[0].mig, "1g.10gb=7");
+  EXPECT_EQ(spec.groups[0].device_plugin.flags.mig_strategy, inventory::MigStrategy::Mixed);
+  EXPECT_TRUE(spec.groups[0].device_plugin.flags.plugin.device_list_strategies.cdi_cri);
+  EXPECT_EQ(spec.groups[1].device_plugin.sharing.time_slicing->resources[0].replicas, 4);
+}
+
 TEST(ClusterSpecTest, ReadsWhatAgentsDoAboutNumaNodes) {
   const ClusterSpec spec = must_read(R"(
 apiVersion: berth.dev/v1alpha1
@@ -180,6 +202,13 @@ INSTANTIATE_TEST_SUITE_P(
         BadText{"fault_gpu",
                 "  nodes: [{platform: hgx-a100-4}]\n  faults: ['1m:xid:hgx-a100-4-1:4']",
                 "has no GPU 4"},
+        BadText{"mig_that_does_not_fit", "  nodes: [{platform: hgx-a100-4, mig: 3g.40gb=3}]",
+                "spec.nodes[0]: "},
+        BadText{"mig_of_what_cannot_be_cut", "  nodes: [{platform: t4-pcie-1, mig: 1g.10gb=1}]",
+                "spec.nodes[0]: "},
+        BadText{"device_plugin_with_an_unknown_field",
+                "  nodes: [{platform: dgx-h100, devicePlugin: {share: 4}}]",
+                "spec.nodes[0]: devicePlugin"},
         BadText{"unknown_kubelet_field", "  nodes: [{platform: dgx-h100, kubelet: {maxPods: 3}}]",
                 "spec.nodes[0]: kubelet.maxPods: not a field that the agent knows"},
         BadText{"unknown_topology_policy",

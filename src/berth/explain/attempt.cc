@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "berth/model/gpu_slices.h"
+
 namespace berth::explain {
 namespace {
 
@@ -126,6 +128,8 @@ Attempt make_attempt(const sched::QueuedPod& queued, const sched::Decision& deci
       attempt.gpus.push_back(gpu);
     }
   }
+  const auto slices = decision.annotations.find(std::string(model::kGpuSlicesAnnotation));
+  attempt.slices = slices == decision.annotations.end() ? "" : slices->second;
   for (const sched::PodPtr& victim : decision.victims) {
     attempt.victims.push_back(fmt::format("{}/{}", victim->ns(), victim->name()));
   }

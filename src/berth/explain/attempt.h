@@ -70,6 +70,8 @@ struct Attempt {
   std::string message;  ///< why not, Kubernetes' own text
   std::string node;     ///< Scheduled and Waiting
   std::vector<int> gpus;
+  std::string
+      slices; ///< of which GPUs its replicas and MIG devices are: "nvidia.com/mig-1g.5gb=2x1"
   std::optional<std::string> nominated_node; ///< "" ends an earlier nomination
   std::vector<std::string> victims;          ///< namespace/name
   std::vector<std::string> waits_for;        ///< plugins that hold it at Permit

@@ -67,6 +67,9 @@ json::value attempt(const Attempt& a) {
                    {"message", a.message},
                    {"node", a.node},
                    {"gpus", array_of(a.gpus, [](int gpu) { return json::value(gpu); })}};
+  if (!a.slices.empty()) {
+    out["slices"] = a.slices;
+  }
   if (a.nominated_node) {
     out["nominatedNode"] = *a.nominated_node;
   }

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "berth/base/ranges.h"
+#include "berth/model/gpu_slices.h"
 #include "berth/report/text.h"
 
 namespace berth::explain {
@@ -227,6 +228,13 @@ std::string heading(const Attempt& a, std::size_t of, TimePoint start, const Tab
   }
   if (!a.gpus.empty()) {
     what += fmt::format(", GPUs {}", format_ranges(a.gpus));
+  }
+  for (const auto& [resource, counts] : model::parse_chosen_slices(a.slices)) {
+    std::vector<std::string> parts;
+    for (const auto& [gpu, count] : counts) {
+      parts.push_back(fmt::format("{} of GPU {}", count, gpu));
+    }
+    what += fmt::format(", {} {}", resource, fmt::join(parts, ", "));
   }
   const Tone tone = a.outcome == "Scheduled" ? Tone::Good
                     : a.outcome == "Error"   ? Tone::Bad

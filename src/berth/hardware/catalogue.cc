@@ -9,6 +9,7 @@
 #include "berth/hardware/embedded.h"
 #include "berth/hardware/gpu_mask.h"
 #include "berth/hardware/platform.h"
+#include "berth/model/gpu_slices.h"
 
 namespace berth::hardware {
 
@@ -43,7 +44,8 @@ int discovered_count(const model::Node& node) {
 }
 
 /// Does the capacity in nvidia.com/gpu agree with so many GPUs? Nodes without the resource (no
-/// device plugin yet) do, and nodes whose agent leaves the GPUs it calls unhealthy out of it.
+/// device plugin yet) do, and nodes whose agent leaves GPUs out of it that it calls unhealthy, or
+/// cut into MIG devices.
 bool capacity_agrees(const model::Node& node, std::int64_t gpus) {
   const auto found = node.capacity.find(model::kGpuResource);
   const auto devices = found == node.capacity.end() ? 0 : found->second.value();
@@ -51,10 +53,15 @@ bool capacity_agrees(const model::Node& node, std::int64_t gpus) {
     return true;
   }
   const auto annotation = node.meta.annotations.find(model::kUnhealthyGpusAnnotation);
-  const auto unhealthy = annotation == node.meta.annotations.end()
-                             ? std::nullopt
-                             : parse_gpu_indices(annotation->second);
-  return devices + std::popcount(unhealthy.value_or(0)) == gpus;
+  GpuMask otherwise = annotation == node.meta.annotations.end()
+                          ? 0
+                          : parse_gpu_indices(annotation->second).value_or(0);
+  for (const auto& [resource, slices] : model::slices_of_node(node.meta.annotations)) {
+    for (const auto& [gpu, count] : slices.there) {
+      otherwise |= GpuMask{1} << gpu;
+    }
+  }
+  return devices + std::popcount(otherwise) == gpus;
 }
 
 bool contains(const std::vector<std::string>& list, std::string_view text) {

@@ -134,6 +134,22 @@ std::vector<int> read_indices(std::string_view text) {
   return std::ranges::adjacent_find(indices) == indices.end() ? indices : std::vector<int>();
 }
 
+std::int64_t limited(const Container& container, std::string_view resource) {
+  return amount(container.resources.limits, resource);
+}
+
+/// The container that an annotation's part is for; nullptr if the pod has none of the name.
+const Container* named_container(const Pod& pod, std::string_view name) {
+  for (const auto* list : {&pod.spec.containers, &pod.spec.init_containers}) {
+    for (const Container& container : *list) {
+      if (name.empty() || container.name == name) {
+        return &container;
+      }
+    }
+  }
+  return nullptr;
+}
+
 std::string_view label(const Node& node, std::string_view key) {
   const auto it = node.meta.labels.find(key);
   return it == node.meta.labels.end() ? std::string_view() : std::string_view(it->second);
@@ -171,6 +187,35 @@ Result<GpuShare> gpu_share_of(const Pod& pod, const ResourceList& requests) {
   return share;
 }
 
+Result<std::vector<ContainerShare>> container_shares(const Pod& pod, const GpuShare& share) {
+  std::vector<ContainerShare> shares;
+  if (share.gpus == 0) {
+    return shares;
+  }
+  if (share.memory_units > 0) {
+    for (const auto* list : {&pod.spec.containers, &pod.spec.init_containers}) {
+      for (const Container& container : *list) {
+        if (const std::int64_t units = limited(container, kAliyunGpuMem); units > 0) {
+          shares.push_back({.container = container.name, .memory_units = units});
+        }
+      }
+    }
+  }
+  if (shares.empty()) {
+    const std::string_view name = annotation(pod, kGpuFractionContainer);
+    const Container* container = named_container(pod, name);
+    if (container == nullptr) {
+      return fail(Code::Invalid,
+                  fmt::format("annotation {} names container \"{}\", which the pod does not have",
+                              kGpuFractionContainer, name));
+    }
+    shares.push_back({.container = container->name});
+  }
+  shares.front().milli = share.milli;
+  shares.front().memory = share.memory;
+  return shares;
+}
+
 ShareableGpus shareable_gpus(const Node& node) {
   ShareableGpus out;
   const auto count = [&](std::string_view resource) {
@@ -178,7 +223,11 @@ ShareableGpus shareable_gpus(const Node& node) {
   };
   const std::int64_t aliyun = count(kAliyunGpuCount);
   const std::int64_t said = std::max(count(kGpuCount), aliyun);
-  const std::int64_t gpus = said > 0 ? said : count(kGpuResource);
+  const std::string_view sharing = label(node, "nvidia.com/gpu.sharing-strategy");
+  const std::string_view product = label(node, "nvidia.com/gpu.product");
+  const bool whole = (sharing.empty() || sharing == "none") && !product.ends_with("-SHARED") &&
+                     product.find("-MIG-") == std::string_view::npos;
+  const std::int64_t gpus = said > 0 ? said : whole ? count(kGpuResource) : 0;
   if (gpus == 0 || gpus > kMostGpus) {
     return out;
   }

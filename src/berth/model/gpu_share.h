@@ -35,6 +35,8 @@ inline constexpr std::string_view kGpuFraction = "gpu-fraction";
 inline constexpr std::string_view kGpuMemoryMib = "gpu-memory";
 /// KAI: how many GPUs; absent: 1.
 inline constexpr std::string_view kGpuFractionDevices = "gpu-fraction-num-devices";
+/// KAI: the container that the part is for; absent: the first of spec.containers.
+inline constexpr std::string_view kGpuFractionContainer = "gpu-fraction-container-name";
 
 /// What a pod asks of each of `gpus` distinct GPUs of one node.
 struct GpuShare {
@@ -53,6 +55,22 @@ struct GpuShare {
 /// what would do.
 Result<GpuShare> gpu_share_of(const Pod& pod, const ResourceList& requests);
 
+/// What one container has of each of its pod's GPUs.
+struct ContainerShare {
+  std::string container;
+  int milli = 0;
+  std::int64_t memory = 0;       ///< bytes
+  std::int64_t memory_units = 0; ///< of aliyun.com/gpu-mem
+
+  bool operator==(const ContainerShare&) const = default;
+};
+
+/// Which containers of the pod have what of its share: those with aliyun.com/gpu-mem their own
+/// amount, and the first of them what annotations ask for; else the one that kGpuFractionContainer
+/// names, or the first of spec.containers, all of it. Empty if the share is. Error Invalid: the
+/// named container is not there.
+Result<std::vector<ContainerShare>> container_shares(const Pod& pod, const GpuShare& share);
+
 /// GPUs of a node that can be shared.
 struct ShareableGpus {
   int gpus = 0;                 ///< 0: the node says nothing of sharing
@@ -63,9 +81,9 @@ struct ShareableGpus {
   bool operator==(const ShareableGpus&) const = default;
 };
 
-/// From allocatable and labels; nonsense (negative, more than 32 GPUs) counts as absent. The model
-/// is that of kGpuCardModel, else of nvidia.com/gpu.product; memory, else of nvidia.com/gpu.memory
-/// (MiB).
+/// From allocatable and labels; nonsense (negative, more than 32 GPUs) counts as absent, and so
+/// does nvidia.com/gpu where labels say that it does not stand for whole GPUs. The model is that of
+/// kGpuCardModel, else of nvidia.com/gpu.product; memory, else of nvidia.com/gpu.memory (MiB).
 ShareableGpus shareable_gpus(const Node& node);
 
 /// "0-1-2", ascending.

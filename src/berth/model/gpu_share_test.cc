@@ -87,6 +87,39 @@ TEST(GpuShare, RefusesWhatCannotBeMeant) {
   }
 }
 
+std::vector<ContainerShare> shares_of(const test::PodBuilder& builder) {
+  const auto object = builder.build();
+  const auto share = share_of(builder);
+  EXPECT_TRUE(share);
+  const auto shares = container_shares(*object, share.value_or(GpuShare()));
+  EXPECT_TRUE(shares) << to_string(shares.error());
+  return shares.value_or(std::vector<ContainerShare>());
+}
+
+TEST(GpuShare, AnAnnotationsPartIsForTheFirstContainerOrTheOneThatIsNamed) {
+  auto builder = asking(kGpuFraction, "0.5");
+  builder.init_container("fetch").container("side");
+  EXPECT_THAT(shares_of(builder), ElementsAre(ContainerShare{.container = "main", .milli = 500}));
+  EXPECT_THAT(shares_of(builder.annotation(kGpuFractionContainer, "side")),
+              ElementsAre(ContainerShare{.container = "side", .milli = 500}));
+  EXPECT_THAT(shares_of(builder.annotation(kGpuFractionContainer, "fetch")),
+              ElementsAre(ContainerShare{.container = "fetch", .milli = 500}));
+  builder.annotation(kGpuFractionContainer, "nobody");
+  const auto refused = container_shares(*builder.build(), *share_of(builder));
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr(R"(names container "nobody")"));
+  EXPECT_THAT(shares_of(pod("p").gpus(1)), IsEmpty());
+}
+
+TEST(GpuShare, UnitsOfMemoryAreThoseContainersThatAskForThem) {
+  auto builder = pod("p").extended(kAliyunGpuMem, "3");
+  builder.container("other").container("third").extended(kAliyunGpuMem, "2");
+  builder.annotation(kGpuMilli, "100");
+  EXPECT_THAT(shares_of(builder),
+              ElementsAre(ContainerShare{.container = "main", .milli = 100, .memory_units = 3},
+                          ContainerShare{.container = "third", .memory_units = 2}));
+}
+
 TEST(GpuShare, IndicesThatMakeNoSenseAreUnknown) {
   for (const std::string_view text : {"a", "0-0", "99", "0,1"}) {
     EXPECT_THAT(share_of(asking(kGpuMilli, "100").annotation(kGpuIndex, text))->indices, IsEmpty())
@@ -108,6 +141,10 @@ TEST(ShareableGpus, FromResourcesAndLabels) {
   EXPECT_EQ(l40s.model, "NVIDIA-L40S");
 
   EXPECT_EQ(shareable_gpus(*node("n").build()), ShareableGpus());
+  auto replicas = node("n").gpus(8).label("nvidia.com/gpu.sharing-strategy", "time-slicing");
+  EXPECT_EQ(shareable_gpus(*replicas.build()).gpus, 0) << "eight replicas are no eight GPUs";
+  auto cut = node("n").gpus(7).label("nvidia.com/gpu.product", "NVIDIA-H100-MIG-1g.10gb");
+  EXPECT_EQ(shareable_gpus(*cut.build()).gpus, 0);
   EXPECT_EQ(shareable_gpus(*node("n").gpus(64).build()), ShareableGpus()) << "more than a mask";
 }
 

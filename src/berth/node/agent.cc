@@ -15,8 +15,11 @@
 #include "berth/client/informer.h"
 #include "berth/hardware/choose.h"
 #include "berth/model/pod.h"
+#include "berth/node/chosen_slices.h"
 #include "berth/node/contents/contents.h"
 #include "berth/node/device_manager.h"
+#include "berth/node/gpu_devices.h"
+#include "berth/node/gpu_health.h"
 #include "berth/node/node_reporter.h"
 #include "berth/node/node_status.h"
 #include "berth/node/numa_entries.h"
@@ -33,6 +36,7 @@ using client::EventType;
 
 constexpr std::string_view kLog = "agent";
 constexpr Duration kListenAgain = Duration::seconds(10);
+constexpr int kNoGpu = 1 << 20; ///< beyond every index
 
 std::string address_of(const api::json::value& node, std::string_view type) {
   const api::json::value* addresses = api::find_path(node, "status.addresses");
@@ -77,8 +81,10 @@ struct Agent::State : std::enable_shared_from_this<State> {
   std::string host_ip;
   std::shared_ptr<const NodeAmounts> amounts; ///< of a real machine
   client::EventRecorder events;
+  GpuDevices gpus;
   DeviceManager devices;
   std::shared_ptr<SharedCpus> shared_cpus; ///< where CPUs are given away
+  GpuHealth gpu_health;
   std::unique_ptr<client::StandingLease> lease;
   std::unique_ptr<runtime::EventStream> stream;
   std::unique_ptr<deviceplugin::KubeletSocket::Handle> listening;
@@ -94,7 +100,6 @@ struct Agent::State : std::enable_shared_from_this<State> {
   std::set<std::string> orphans; ///< uids that are being ended
   bool sources_ready = false;    ///< every pod of this node has been seen
   bool consider_posted = false;
-  std::optional<hardware::GpuMask> sick_gpus; ///< as last told; none before the node is known
   Timer status_wait;
   Timer list_again;
   Timer listen_again;
@@ -104,9 +109,10 @@ struct Agent::State : std::enable_shared_from_this<State> {
         base(make_base_node(options.node_document, options.labels, options.taints,
                             options.plugin_resources)),
         name(api::string_at(base, "metadata.name")), host_ip(address_of(base, "InternalIP")),
-        events(*at.client, *at.loop, Rng(options.seed), "kubelet", name),
-        devices(*at.loop, *at.checkpoint, device_options()), status_wait(*at.loop),
-        list_again(*at.loop), listen_again(*at.loop) {
+        events(*at.client, *at.loop, Rng(options.seed), "kubelet", name), gpus(at.inventory),
+        devices(*at.loop, *at.checkpoint, device_options()),
+        gpu_health(at.inventory, devices, events), status_wait(*at.loop), list_again(*at.loop),
+        listen_again(*at.loop) {
     if (place.contents) {
       amounts = std::make_shared<NodeAmounts>(
           NodeAmounts{node_resources(base, "allocatable"), node_resources(base, "capacity")});
@@ -133,8 +139,6 @@ struct Agent::State : std::enable_shared_from_this<State> {
   void on_all_pods_seen();
   void end_unknown(const std::string& uid, const PodRecord& record);
   void on_devices();
-  void on_node(const api::Object& node);
-  void tell_gpu_health();
   void reconsider();
   void follow_cpus();
   void consider_later();
@@ -144,21 +148,23 @@ struct Agent::State : std::enable_shared_from_this<State> {
   void count(const AllocationVerdict& verdict);
   model::ResourceList allocatable() const;
   bool needs_plugin(std::string_view resource) const;
-  std::optional<std::string> gpu_of_index(int index) const;
-  std::optional<hardware::GpuMask> unhealthy_gpus() const;
+  model::ShareableGpus shareable() const;
   HolderState holder_state(std::string_view uid) const;
-  NodeFacts facts() const;
+  NodeFacts facts();
 };
 
 DeviceManagerOptions Agent::State::device_options() {
-  return {.boot_id = place.runtime->boot_id(),
-          .startup_wait = options.device_wait,
-          .patience = options.patience,
-          .numa = options.numa,
-          .needs_plugin = [this](std::string_view resource) { return needs_plugin(resource); },
-          .gpu_of_index = [this](int index) { return gpu_of_index(index); },
-          .holder_state = [this](std::string_view uid) { return holder_state(uid); },
-          .on_change = [this] { on_devices(); }};
+  return {
+      .boot_id = place.runtime->boot_id(),
+      .startup_wait = options.device_wait,
+      .patience = options.patience,
+      .numa = options.numa,
+      .needs_plugin = [this](std::string_view resource) { return needs_plugin(resource); },
+      .gpu_of_index = [this](int index) { return gpus.uuid_of(index); },
+      .index_of_gpu = [this](const std::string& id) { return gpus.gpu_of(id).value_or(kNoGpu); },
+      .shareable = [this] { return shareable(); },
+      .holder_state = [this](std::string_view uid) { return holder_state(uid); },
+      .on_change = [this] { on_devices(); }};
 }
 
 void Agent::State::begin() {
@@ -205,7 +211,7 @@ void Agent::State::on_listing(Result<runtime::Listing> listing) {
   lease = place.client->hold_lease({.name = name, .holder = name});
   reporter = std::make_unique<NodeReporter>(
       *place.loop, *place.client, base, [this] { return facts(); },
-      [this](const api::Object& node) { on_node(node); });
+      [this](const api::Object& node) { gpu_health.tell(node); });
   // Plugins that come back at once come back before the node says what it has.
   const bool expects_plugin =
       !devices.accounting().empty() || (place.inventory && !place.inventory->gpus().empty());
@@ -253,7 +259,9 @@ void Agent::State::adopt_devices(Found found_as) {
         continue;
       }
       if (text != status->annotations.end()) {
-        devices.adopt(uid, container, parse_devices(text->second), found_as);
+        const auto part = status->annotations.find(kGpuPartAnnotation);
+        devices.adopt(uid, container, parse_devices(text->second), found_as,
+                      part == status->annotations.end() ? std::nullopt : parse_part(part->second));
       }
       devices.adopt_numa(found_numa(uid, container, status->annotations), found_as);
     }
@@ -346,7 +354,7 @@ void Agent::State::on_devices() {
       reporter->open();
     }
     reporter->poke();
-    tell_gpu_health();
+    gpu_health.tell(reporter->node());
   }
   follow_cpus();
   reconsider();
@@ -366,43 +374,6 @@ void Agent::State::follow_cpus() {
     }
   }
   shared_cpus->follow(running);
-}
-
-void Agent::State::on_node(const api::Object& node) {
-  if (!sick_gpus) {
-    const auto& annotations = node.meta().annotations;
-    const auto told = annotations.find(model::kUnhealthyGpusAnnotation);
-    sick_gpus = told == annotations.end()
-                    ? 0
-                    : hardware::parse_gpu_indices(told->second).value_or(hardware::GpuMask{0});
-  }
-  tell_gpu_health();
-}
-
-// One event for each GPU that has failed or come back since the node last said so.
-void Agent::State::tell_gpu_health() {
-  const auto sick = unhealthy_gpus();
-  if (!sick || !sick_gpus || !reporter || !reporter->node()) {
-    return;
-  }
-  const hardware::GpuMask changed = *sick ^ *sick_gpus;
-  for (const inventory::GpuInfo& gpu : place.inventory->gpus()) {
-    if (gpu.index >= 32 || ((changed >> gpu.index) & 1U) == 0) {
-      continue;
-    }
-    if (((*sick >> gpu.index) & 1U) == 0) {
-      events.record(reporter->node(), EventType::Normal, "GpuHealthy",
-                    fmt::format("GPU {} ({}) is healthy again", gpu.index, gpu.uuid));
-      continue;
-    }
-    std::string why = inventory::illness(place.inventory->probe(gpu.index));
-    if (why.empty()) {
-      why = "its device plugin says so";
-    }
-    events.record(reporter->node(), EventType::Warning, "GpuUnhealthy",
-                  fmt::format("GPU {} ({}) is unhealthy: {}", gpu.index, gpu.uuid, why));
-  }
-  sick_gpus = sick;
 }
 
 // Something has changed for pods that wait.
@@ -546,30 +517,20 @@ bool Agent::State::needs_plugin(std::string_view resource) const {
   return true;
 }
 
-std::optional<std::string> Agent::State::gpu_of_index(int index) const {
-  if (place.inventory) {
-    const auto& gpus = place.inventory->gpus();
-    const auto gpu = std::ranges::find(gpus, index, &inventory::GpuInfo::index);
-    if (gpu != gpus.end()) {
-      return gpu->uuid;
-    }
+// As the scheduler sees them: by the node that is stored, or will be.
+model::ShareableGpus Agent::State::shareable() const {
+  if (!place.inventory || place.inventory->gpus().empty()) {
+    return {};
   }
-  return std::nullopt;
-}
-
-// Indices of the GPUs that the plugin calls unhealthy; none while no plugin has said anything.
-std::optional<hardware::GpuMask> Agent::State::unhealthy_gpus() const {
-  if (!place.inventory || !devices.live(model::kGpuResource)) {
-    return std::nullopt;
+  const auto stored =
+      reporter && reporter->node() ? model::node_view(reporter->node()) : model::decode_node(base);
+  if (!stored) {
+    return {};
   }
-  const std::vector<std::string> ids = devices.unhealthy(model::kGpuResource);
-  hardware::GpuMask mask = 0;
-  for (const inventory::GpuInfo& gpu : place.inventory->gpus()) {
-    if (gpu.index < 32 && std::ranges::find(ids, gpu.uuid) != ids.end()) {
-      mask |= hardware::GpuMask{1} << gpu.index;
-    }
-  }
-  return mask;
+  model::Node node = **stored;
+  node.allocatable.insert_or_assign(std::string(model::kGpuResource),
+                                    api::Quantity::from_int(std::ssize(place.inventory->gpus())));
+  return model::shareable_gpus(node);
 }
 
 HolderState Agent::State::holder_state(std::string_view uid) const {
@@ -585,12 +546,13 @@ HolderState Agent::State::holder_state(std::string_view uid) const {
   return sources_ready ? HolderState::Gone : HolderState::Live;
 }
 
-NodeFacts Agent::State::facts() const {
+NodeFacts Agent::State::facts() {
   NodeFacts facts{.devices = devices.accounting(),
                   .plugin_resources = options.plugin_resources,
                   .now = place.loop->now()};
-  if (const auto sick = unhealthy_gpus()) {
+  if (const auto sick = gpu_health.unhealthy()) {
     facts.unhealthy_gpus = hardware::format_gpu_indices(*sick);
+    facts.gpu_devices = model::format_node_slices(slices_of(devices.plugins(), gpus));
   }
   return facts;
 }

@@ -90,6 +90,9 @@ json::object write(const Holding& holding, const Arena& arena) {
   if (holding.response) {
     out["allocateResponse"] = write(*holding.response, arena);
   }
+  if (holding.part) {
+    out["part"] = format_part(*holding.part);
+  }
   return out;
 }
 
@@ -174,6 +177,12 @@ Result<Holding> read_holding(const json::value& value) {
   }
   if (const json::value* response = api::find(value, "allocateResponse")) {
     holding.response = read_response(*response);
+  }
+  if (api::find(value, "part")) {
+    holding.part = parse_part(text_at(value, "part"));
+    if (!holding.part) {
+      return corrupted("a part of a device is none");
+    }
   }
   return holding;
 }

@@ -38,7 +38,8 @@ Checkpoint sample() {
                         .container = "main",
                         .resource = "nvidia.com/gpu",
                         .devices = {{-1, {"z"}}},
-                        .response = deviceplugin::ContainerAllocateResponse()}},
+                        .response = deviceplugin::ContainerAllocateResponse(),
+                        .part = GpuPart{.milli = 250, .memory = 1 << 20, .gpu_memory = 1 << 30}}},
           .registered = {{"nvidia.com/gpu", {"a", "b"}}, {"example.com/none", {}}},
           .departed = {"example.com/gone"}};
 }

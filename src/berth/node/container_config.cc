@@ -135,6 +135,9 @@ runtime::ContainerConfig make_container_config(const api::Object& pod, const mod
   if (!plan.devices.empty()) {
     config.annotations[std::string(kDevicesAnnotation)] = format_devices(plan.devices);
   }
+  if (plan.part) {
+    config.annotations[std::string(kGpuPartAnnotation)] = format_part(*plan.part);
+  }
   if (!plan.cpus_annotation.empty()) {
     // Who has CPUs of its own is not throttled on them.
     config.resources.cpu_quota_us = config.resources.cpu_quota_us > 0 ? -1 : 0;

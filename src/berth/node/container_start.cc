@@ -81,6 +81,7 @@ class Start : public std::enable_shared_from_this<Start> {
                        .contents = order_.contents ? &*order_.contents : nullptr};
     for (const Holding* holding : devices_->ledger().of_container(uid, order_.container->name)) {
       plan.devices[holding->resource] = holding->ids();
+      plan.part = holding->part ? holding->part : plan.part;
     }
     add_numa(plan);
     runtime_->create_container(order_.sandbox_id,

@@ -104,18 +104,21 @@ PickRequest DeviceAllocator::facts(const Allocation& allocation,
   return pick;
 }
 
-AllocationVerdict DeviceAllocator::verdict_of(const Error& error,
-                                              const PickRequest& request) const {
+AllocationVerdict DeviceAllocator::verdict_of(const Error& error, const PickRequest& request,
+                                              const DeviceRequest& asked) const {
   if (book_->may_come_back(request.resource)) {
     return {AllocationVerdict::Kind::Wait, error.message};
   }
   // Devices in the hands of pods that are on their way out will be free.
+  const Holding wanted = wanted_part(request.pod_uid, asked);
+  const auto stays = [this](const std::string& pod) {
+    return book_->options().holder_state(pod) != HolderState::Dying;
+  };
   std::size_t coming = 0;
   std::size_t held = 0;
   for (const std::string& id : missing_devices(request)) {
-    const std::string holder = book_->ledger().holder(request.resource, id);
-    coming +=
-        holder != request.pod_uid && book_->options().holder_state(holder) == HolderState::Dying;
+    coming += wanted.part ? book_->ledger().has_room(wanted, id, stays)
+                          : book_->comes_free(request.resource, id);
     ++held;
   }
   std::size_t usable = request.healthy.size();
@@ -139,6 +142,10 @@ void DeviceAllocator::step(const Turn& allocation) {
   if (!allocation->started) {
     allocation->started = true;
     book_->drop_gone();
+    if (std::string fault = book_->part_fault(*allocation->pod); !fault.empty()) {
+      finish(allocation, {AllocationVerdict::Kind::Rejected, std::move(fault), ""});
+      return;
+    }
   }
   while (allocation->stop < allocation->stops.size()) {
     const Allocation::Stop& stop = allocation->stops[allocation->stop];
@@ -172,7 +179,7 @@ bool DeviceAllocator::begin_container(const Turn& allocation) {
   for (const DeviceRequest& request : stop.requests) {
     picks.push_back(facts(*allocation, request));
     if (const auto plan = plan_pick(picks.back()); !plan) {
-      finish(allocation, verdict_of(plan.error(), picks.back()));
+      finish(allocation, verdict_of(plan.error(), picks.back(), request));
       return false;
     }
   }
@@ -190,7 +197,7 @@ void DeviceAllocator::next_request(const Turn& allocation) {
   const PickRequest pick = facts(*allocation, request);
   const auto plan = plan_pick(pick);
   if (!plan) {
-    finish(allocation, verdict_of(plan.error(), pick));
+    finish(allocation, verdict_of(plan.error(), pick, request));
     return;
   }
   if (pick.existing) {
@@ -289,7 +296,9 @@ void DeviceAllocator::grant(const Turn& allocation, const DeviceRequest& request
   Holding holding{.pod_uid = allocation->pod->meta.uid,
                   .container = request.container,
                   .resource = request.resource,
-                  .response = std::move(response)};
+                  .devices = {},
+                  .response = std::move(response),
+                  .part = request.part};
   for (const std::string& id : ids) {
     const auto nodes = pool->numa_of(id);
     for (const std::int64_t node : nodes) {
@@ -299,6 +308,7 @@ void DeviceAllocator::grant(const Turn& allocation, const DeviceRequest& request
       holding.devices[-1].push_back(id);
     }
   }
+  book_->tell_part(*allocation->pod, holding);
   if (!book_->record(std::move(holding))) {
     step(allocation);
     return;

@@ -57,7 +57,8 @@ class DeviceAllocator : public std::enable_shared_from_this<DeviceAllocator> {
   void finish(const Turn& allocation, AllocationVerdict verdict);
 
   PickRequest facts(const Allocation& allocation, const DeviceRequest& request) const;
-  AllocationVerdict verdict_of(const Error& error, const PickRequest& request) const;
+  AllocationVerdict verdict_of(const Error& error, const PickRequest& request,
+                               const DeviceRequest& asked) const;
 
   Loop* loop_;
   std::shared_ptr<DeviceBook> book_;

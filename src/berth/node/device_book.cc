@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "berth/base/log.h"
 #include "berth/node/checkpoint.h"
@@ -213,37 +214,45 @@ void DeviceBook::forget_gone() {
 
 // What other pods have on record of the same devices is out of date: their use has been seen.
 void DeviceBook::take_from_others(const Holding& used) {
+  const auto everyone = [](const std::string&) { return true; };
   for (const std::string& id : used.ids()) {
-    const std::string other = ledger_.holder(used.resource, id);
-    if (other.empty() || other == used.pod_uid) {
-      continue;
-    }
-    log(LogLevel::Warn, kLog,
-        fmt::format("checkpoint gives {} {} to pod {}, but container {} of pod {} uses it",
-                    used.resource, id, other, used.container, used.pod_uid));
-    std::vector<std::string> containers;
-    for (const Holding* holding : ledger_.of_pod(other)) {
-      const auto ids = holding->ids();
-      if (holding->resource == used.resource && std::ranges::binary_search(ids, id)) {
-        containers.push_back(holding->container);
+    for (const std::string& other : ledger_.holders(used.resource, id)) {
+      if (other != used.pod_uid && !ledger_.has_room(used, id, everyone)) {
+        take_from(other, used, id);
       }
-    }
-    for (const std::string& container : containers) {
-      ledger_.erase(other, container, used.resource);
     }
   }
 }
 
+void DeviceBook::take_from(const std::string& other, const Holding& used, const std::string& id) {
+  log(LogLevel::Warn, kLog,
+      fmt::format("checkpoint gives {} {} to pod {}, but container {} of pod {} uses it",
+                  used.resource, id, other, used.container, used.pod_uid));
+  std::vector<std::string> containers;
+  for (const Holding* holding : ledger_.of_pod(other)) {
+    const auto ids = holding->ids();
+    if (holding->resource == used.resource && std::ranges::binary_search(ids, id)) {
+      containers.push_back(holding->container);
+    }
+  }
+  for (const std::string& container : containers) {
+    ledger_.erase(other, container, used.resource);
+  }
+}
+
 void DeviceBook::adopt(std::string_view pod_uid, std::string_view container,
-                       const std::map<std::string, std::vector<std::string>>& devices,
-                       Found found) {
+                       const std::map<std::string, std::vector<std::string>>& devices, Found found,
+                       const std::optional<GpuPart>& part) {
   for (const auto& [resource, ids] : devices) {
     Holding holding{.pod_uid = std::string(pod_uid),
                     .container = std::string(container),
                     .resource = resource,
-                    .devices = {{-1, ids}}};
+                    .devices = {{-1, ids}},
+                    .response = std::nullopt,
+                    .part = resource == model::kGpuResource ? part : std::nullopt};
     const Holding* recorded = ledger_.find(pod_uid, container, resource);
-    if (recorded && (found == Found::Ended || recorded->ids() == holding.ids())) {
+    if (recorded && (found == Found::Ended ||
+                     (recorded->ids() == holding.ids() && recorded->part == holding.part))) {
       continue;
     }
     if (found == Found::MayRun) {
@@ -315,10 +324,51 @@ bool DeviceBook::may_come_back(std::string_view resource) const {
   return loop_->now() < started_at_ + options_.startup_wait;
 }
 
+bool DeviceBook::comes_free(std::string_view resource, std::string_view id) const {
+  const std::vector<std::string> holders = ledger_.holders(resource, id);
+  return !holders.empty() && std::ranges::all_of(holders, [&](const std::string& pod) {
+    return options_.holder_state(pod) == HolderState::Dying;
+  });
+}
+
+model::ShareableGpus DeviceBook::shareable() const {
+  return options_.shareable ? options_.shareable() : model::ShareableGpus();
+}
+
+bool DeviceBook::gives_parts() const {
+  return endpoints_.knows(model::kGpuResource) || shareable().gpus > 0;
+}
+
 std::vector<DeviceRequest> DeviceBook::requests_of(const model::Pod& pod) const {
-  return device_requests(pod.spec, [&](std::string_view resource) {
+  std::vector<DeviceRequest> requests = device_requests(pod.spec, [&](std::string_view resource) {
     return endpoints_.knows(resource) || options_.needs_plugin(resource);
   });
+  if (auto parts = part_requests(pod, shareable()); parts && !parts->empty() && gives_parts()) {
+    std::ranges::move(*parts, std::back_inserter(requests));
+  }
+  return requests;
+}
+
+std::string DeviceBook::part_fault(const model::Pod& pod) const {
+  const auto parts = part_requests(pod, shareable());
+  return parts || !gives_parts() ? "" : parts.error().message;
+}
+
+void DeviceBook::tell_part(const model::Pod& pod, Holding& holding) const {
+  if (!holding.part || !holding.response) {
+    return;
+  }
+  std::vector<int> indices;
+  for (const std::string& id : holding.ids()) {
+    if (options_.index_of_gpu) {
+      indices.push_back(options_.index_of_gpu(id));
+    }
+  }
+  std::ranges::sort(indices);
+  for (auto& [name, value] : part_environment(pod, holding.container, *holding.part, shareable(),
+                                              fmt::format("{}", fmt::join(indices, ",")))) {
+    holding.response->envs.emplace(name, std::move(value));
+  }
 }
 
 } // namespace berth::node

@@ -68,7 +68,8 @@ class DeviceBook : public std::enable_shared_from_this<DeviceBook> {
   void forget_gone();
   /// See DeviceManager::adopt.
   void adopt(std::string_view pod_uid, std::string_view container,
-             const std::map<std::string, std::vector<std::string>>& devices, Found found);
+             const std::map<std::string, std::vector<std::string>>& devices, Found found,
+             const std::optional<GpuPart>& part);
   /// The same for CPUs and memory of a container's own.
   void adopt_numa(const FoundNuma& container, Found found);
 
@@ -77,8 +78,16 @@ class DeviceBook : public std::enable_shared_from_this<DeviceBook> {
   void prove(std::string_view pod_uid);
   /// No live plugin offers the resource now, but one may soon.
   bool may_come_back(std::string_view resource) const;
-  /// What the pod wants of device plugins.
+  /// Everybody who holds the device, or parts of it, is on the way out; false if nobody does.
+  bool comes_free(std::string_view resource, std::string_view id) const;
+  /// What the pod wants of device plugins. Nothing of GPUs in parts if that cannot be meant.
   std::vector<DeviceRequest> requests_of(const model::Pod& pod) const;
+  /// Why what the pod asks of parts of GPUs cannot be meant; "" if it can.
+  std::string part_fault(const model::Pod& pod) const;
+  /// What the node's GPUs are, for parts of them.
+  model::ShareableGpus shareable() const;
+  /// Adds what the container is to know of its part.
+  void tell_part(const model::Pod& pod, Holding& holding) const;
 
  private:
   void restore();
@@ -86,6 +95,8 @@ class DeviceBook : public std::enable_shared_from_this<DeviceBook> {
   void changed();
   void restore_numa(const Checkpoint& checkpoint);
   void take_from_others(const Holding& used);
+  void take_from(const std::string& other, const Holding& used, const std::string& id);
+  bool gives_parts() const;
 
   Loop* loop_;
   CheckpointStore* store_;

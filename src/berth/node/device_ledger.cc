@@ -13,43 +13,94 @@ std::vector<std::string> Holding::ids() const {
   return {unique.begin(), unique.end()};
 }
 
+const std::set<DeviceLedger::Place>& DeviceLedger::places_of(std::string_view resource,
+                                                             std::string_view id) const {
+  static const std::set<Place> kNobody;
+  const auto of_resource = places_.find(resource);
+  if (of_resource == places_.end()) {
+    return kNobody;
+  }
+  const auto places = of_resource->second.find(id);
+  return places == of_resource->second.end() ? kNobody : places->second;
+}
+
 bool DeviceLedger::record(Holding holding) {
   const std::vector<std::string> ids = holding.ids();
-  const bool taken = std::ranges::any_of(ids, [&](const std::string& id) {
-    const std::string other = holder(holding.resource, id);
-    return !other.empty() && other != holding.pod_uid;
-  });
-  if (taken) {
+  const PodFilter everyone = [](const std::string&) { return true; };
+  if (!std::ranges::all_of(
+          ids, [&](const std::string& id) { return has_room(holding, id, everyone); })) {
     return false;
   }
   erase(holding.pod_uid, holding.container, holding.resource);
-  auto& holders = holder_by_device_[holding.resource];
+  const Place place{holding.pod_uid, holding.container, holding.resource};
+  auto& of_resource = places_[holding.resource];
   for (const std::string& id : ids) {
-    holders[id] = holding.pod_uid;
+    of_resource[id].insert(place);
   }
-  Place place{holding.pod_uid, holding.container, holding.resource};
-  holdings_.insert_or_assign(std::move(place), std::move(holding));
+  if (of_resource.empty()) {
+    places_.erase(holding.resource);
+  }
+  holdings_.insert_or_assign(place, std::move(holding));
   return true;
 }
 
 void DeviceLedger::unindex(const Holding& holding) {
-  const auto holders = holder_by_device_.find(holding.resource);
-  if (holders == holder_by_device_.end()) {
+  const auto of_resource = places_.find(holding.resource);
+  if (of_resource == places_.end()) {
     return;
   }
+  const Place place{holding.pod_uid, holding.container, holding.resource};
   for (const std::string& id : holding.ids()) {
-    const auto siblings = of_pod(holding.pod_uid);
-    const bool still_held = std::ranges::any_of(siblings, [&](const Holding* other) {
-      const auto ids = other->ids();
-      return other->resource == holding.resource && std::ranges::binary_search(ids, id);
-    });
-    if (!still_held) {
-      holders->second.erase(id);
+    const auto places = of_resource->second.find(id);
+    if (places != of_resource->second.end()) {
+      places->second.erase(place);
+      if (places->second.empty()) {
+        of_resource->second.erase(places);
+      }
     }
   }
-  if (holders->second.empty()) {
-    holder_by_device_.erase(holders);
+  if (of_resource->second.empty()) {
+    places_.erase(of_resource);
   }
+}
+
+std::optional<PartUse> DeviceLedger::parts_in_use(std::string_view resource, std::string_view id,
+                                                  const PodFilter& counts) const {
+  std::map<std::string, std::vector<GpuPart>> by_pod;
+  for (const Place& place : places_of(resource, id)) {
+    if (!counts(place.pod_uid)) {
+      continue;
+    }
+    const Holding& holding = holdings_.at(place);
+    if (!holding.part) {
+      return std::nullopt;
+    }
+    by_pod[place.pod_uid].push_back(*holding.part);
+  }
+  PartUse sum;
+  for (const auto& [pod, parts] : by_pod) {
+    sum = sum + use_of_pod(parts);
+  }
+  return sum;
+}
+
+bool DeviceLedger::has_room(const Holding& wanted, std::string_view id,
+                            const PodFilter& counts) const {
+  const auto others = parts_in_use(wanted.resource, id, [&](const std::string& pod) {
+    return pod != wanted.pod_uid && counts(pod);
+  });
+  if (!wanted.part) {
+    return std::ranges::none_of(places_of(wanted.resource, id), [&](const Place& place) {
+      return place.pod_uid != wanted.pod_uid && counts(place.pod_uid);
+    });
+  }
+  std::vector<GpuPart> own{*wanted.part};
+  for (const Place& place : places_of(wanted.resource, id)) {
+    if (place.pod_uid == wanted.pod_uid && place.container != wanted.container) {
+      own.push_back(holdings_.at(place).part.value_or(GpuPart()));
+    }
+  }
+  return others && parts_fit(*others, use_of_pod(own), wanted.part->gpu_memory);
 }
 
 void DeviceLedger::erase(std::string_view pod_uid, std::string_view container,
@@ -105,8 +156,8 @@ std::vector<const Holding*> DeviceLedger::of_container(std::string_view pod_uid,
 
 std::set<std::string> DeviceLedger::held(std::string_view resource) const {
   std::set<std::string> ids;
-  if (const auto holders = holder_by_device_.find(resource); holders != holder_by_device_.end()) {
-    for (const auto& [id, pod] : holders->second) {
+  if (const auto of_resource = places_.find(resource); of_resource != places_.end()) {
+    for (const auto& [id, places] : of_resource->second) {
       ids.insert(id);
     }
   }
@@ -114,12 +165,19 @@ std::set<std::string> DeviceLedger::held(std::string_view resource) const {
 }
 
 std::string DeviceLedger::holder(std::string_view resource, std::string_view id) const {
-  const auto holders = holder_by_device_.find(resource);
-  if (holders == holder_by_device_.end()) {
-    return "";
+  const std::set<Place>& places = places_of(resource, id);
+  return places.empty() ? "" : places.begin()->pod_uid;
+}
+
+std::vector<std::string> DeviceLedger::holders(std::string_view resource,
+                                               std::string_view id) const {
+  std::vector<std::string> pods;
+  for (const Place& place : places_of(resource, id)) {
+    if (pods.empty() || pods.back() != place.pod_uid) {
+      pods.push_back(place.pod_uid);
+    }
   }
-  const auto it = holders->second.find(std::string(id));
-  return it == holders->second.end() ? "" : it->second;
+  return pods;
 }
 
 std::vector<std::string> DeviceLedger::pods() const {
@@ -134,7 +192,7 @@ std::vector<std::string> DeviceLedger::pods() const {
 
 std::vector<std::string> DeviceLedger::resources() const {
   std::vector<std::string> resources;
-  for (const auto& [resource, holders] : holder_by_device_) {
+  for (const auto& [resource, ids] : places_) {
     resources.push_back(resource);
   }
   return resources;

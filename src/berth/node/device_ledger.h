@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "berth/deviceplugin/contract.h"
+#include "berth/node/gpu_part.h"
 
 namespace berth::node {
 
@@ -25,18 +27,22 @@ struct Holding {
   /// What the plugin said the container needs; none for a holder that was found in the runtime,
   /// until the plugin is asked again.
   std::optional<deviceplugin::ContainerAllocateResponse> response;
+  /// What the container has of each device; none: it has them whole.
+  std::optional<GpuPart> part;
 
   /// Without repetition, sorted.
   std::vector<std::string> ids() const;
   bool operator==(const Holding&) const = default;
 };
 
-/// Invariant: one holding for each (pod, container, resource); a device is held by at most one pod.
-/// (Within a pod, an init container and a later container may both hold it: they never run
-/// together.) O(log n) a lookup.
+/// Invariant: one holding for each (pod, container, resource); a device is held whole by at most
+/// one pod and then by nobody else, or in parts that it has room for. (Within a pod, an init
+/// container and a later container may both hold it whole: they never run together.) O(log n) a
+/// lookup.
 class DeviceLedger {
  public:
-  /// False, and nothing changes, if another pod holds one of the devices.
+  /// False, and nothing changes, if another pod holds one of the devices, or parts of it that leave
+  /// no room for this one.
   [[nodiscard]] bool record(Holding holding);
   void erase(std::string_view pod_uid, std::string_view container, std::string_view resource);
   void erase_container(std::string_view pod_uid, std::string_view container);
@@ -50,8 +56,17 @@ class DeviceLedger {
                                            std::string_view container) const;
   /// Ids of the resource that anyone holds.
   std::set<std::string> held(std::string_view resource) const;
-  /// The pod that holds the device; "" if none.
+  /// The pod that holds the device, or the first of those that hold parts of it; "" if none.
   std::string holder(std::string_view resource, std::string_view id) const;
+  /// All of them, sorted.
+  std::vector<std::string> holders(std::string_view resource, std::string_view id) const;
+  using PodFilter = std::function<bool(const std::string& pod_uid)>;
+  /// What pods that `counts` have of the device in parts; nullopt if one of them has it whole.
+  std::optional<PartUse> parts_in_use(std::string_view resource, std::string_view id,
+                                      const PodFilter& counts) const;
+  /// Whether the container may have the part of the device beside what other pods that `counts`
+  /// and its own pod's other containers have.
+  bool has_room(const Holding& wanted, std::string_view id, const PodFilter& counts) const;
   std::vector<std::string> pods() const;
   std::vector<std::string> resources() const;
   std::vector<Holding> all() const;
@@ -65,8 +80,9 @@ class DeviceLedger {
     auto operator<=>(const Place&) const = default;
   };
   std::map<Place, Holding> holdings_;
-  std::map<std::string, std::map<std::string, std::string>, std::less<>>
-      holder_by_device_; // resource, id -> pod
+  std::map<std::string, std::map<std::string, std::set<Place>, std::less<>>, std::less<>>
+      places_; // resource, id -> who holds it; nobody has no entry
+  const std::set<Place>& places_of(std::string_view resource, std::string_view id) const;
   void unindex(const Holding& holding);
 };
 

@@ -63,20 +63,88 @@ TEST(DeviceLedger, ASecondRecordReplaces) {
   EXPECT_THAT(ledger.find("p", "c", "gpu")->ids(), ElementsAre("1", "2"));
 }
 
+Holding part(std::string pod, std::string container, std::vector<std::string> ids, GpuPart part) {
+  Holding made = holding(std::move(pod), std::move(container), "gpu", std::move(ids));
+  made.part = part;
+  return made;
+}
+
+TEST(DeviceLedger, PartsOfADeviceAreSeveralPods) {
+  DeviceLedger ledger;
+  ASSERT_TRUE(ledger.record(part("p", "c", {"0"}, {.milli = 600})));
+  EXPECT_FALSE(ledger.record(part("q", "c", {"0"}, {.milli = 500})));
+  EXPECT_FALSE(ledger.record(part("q", "c", {"1", "0"}, {.milli = 500}))) << "one of two";
+  ASSERT_TRUE(ledger.record(part("q", "c", {"0"}, {.milli = 400})));
+  EXPECT_THAT(ledger.holders("gpu", "0"), ElementsAre("p", "q"));
+  EXPECT_EQ(ledger.parts_in_use("gpu", "0", [](const auto&) { return true; }),
+            (PartUse{.milli = 1000, .memory = 0}));
+  ledger.erase_pod("p");
+  EXPECT_TRUE(ledger.record(part("r", "c", {"0"}, {.milli = 600})));
+}
+
+TEST(DeviceLedger, WholeAndInPartsExcludeEachOther) {
+  DeviceLedger ledger;
+  ASSERT_TRUE(ledger.record(part("p", "c", {"0"}, {.milli = 1})));
+  EXPECT_FALSE(ledger.record(holding("q", "c", "gpu", {"0"})));
+  ASSERT_TRUE(ledger.record(holding("q", "c", "gpu", {"1"})));
+  EXPECT_FALSE(ledger.record(part("p", "c", {"1"}, {.milli = 1})));
+  EXPECT_THAT(ledger.find("p", "c", "gpu")->ids(), ElementsAre("0")) << "as it was";
+}
+
+TEST(DeviceLedger, MemoryCountsWhereItIsAskedFor) {
+  DeviceLedger ledger;
+  const GpuPart three{.memory = 3, .gpu_memory = 8};
+  ASSERT_TRUE(ledger.record(part("p", "c", {"0"}, three)));
+  ASSERT_TRUE(ledger.record(part("q", "c", {"0"}, three)));
+  EXPECT_FALSE(ledger.record(part("r", "c", {"0"}, three)));
+  EXPECT_TRUE(ledger.record(part("s", "c", {"0"}, {.milli = 1000, .gpu_memory = 8})));
+  EXPECT_FALSE(ledger.record(part("r", "c", {"1"}, {.memory = 3}))) << "how much it has is unknown";
+}
+
+TEST(DeviceLedger, ContainersOfAPodAddUpExceptWhatInitContainersHadBefore) {
+  DeviceLedger ledger;
+  ASSERT_TRUE(ledger.record(part("p", "init", {"0"}, {.milli = 700, .init = true})));
+  ASSERT_TRUE(ledger.record(part("p", "a", {"0"}, {.milli = 400})));
+  EXPECT_FALSE(ledger.record(part("p", "b", {"0"}, {.milli = 700})));
+  ASSERT_TRUE(ledger.record(part("p", "b", {"0"}, {.milli = 500})));
+  EXPECT_FALSE(ledger.record(part("q", "c", {"0"}, {.milli = 200})));
+  EXPECT_TRUE(ledger.record(part("q", "c", {"0"}, {.milli = 100})));
+}
+
 // The plain reference: a list of holdings, looked through from the start each time.
 class Plain {
  public:
   bool record(const Holding& added) {
-    for (const Holding& each : list_) {
-      for (const std::string& id : added.ids()) {
-        if (each.resource == added.resource && each.pod_uid != added.pod_uid && has(each, id)) {
-          return false;
-        }
+    std::vector<Holding> after = list_;
+    std::erase_if(after, [&](const Holding& each) {
+      return each.pod_uid == added.pod_uid && each.container == added.container &&
+             each.resource == added.resource;
+    });
+    after.push_back(added);
+    for (const std::string& id : added.ids()) {
+      if (!sound(after, added.resource, id)) {
+        return false;
       }
     }
-    erase(added.pod_uid, added.container, added.resource);
-    list_.push_back(added);
+    list_ = after;
     return true;
+  }
+  // Whether the holdings of a device can be at one time: thousandths and memory counted out.
+  static bool sound(const std::vector<Holding>& list, const std::string& resource,
+                    const std::string& id) {
+    std::set<std::string> pods;
+    std::set<std::string> whole;
+    std::int64_t milli = 0;
+    for (const Holding& each : list) {
+      if (each.resource == resource && has(each, id)) {
+        pods.insert(each.pod_uid);
+        if (!each.part) {
+          whole.insert(each.pod_uid);
+        }
+        milli += each.part ? each.part->milli : 0;
+      }
+    }
+    return whole.empty() ? milli <= 1000 : pods.size() == 1;
   }
   void erase(const std::string& pod, const std::string& container, const std::string& resource) {
     std::erase_if(list_, [&](const Holding& each) {
@@ -85,7 +153,7 @@ class Plain {
     });
   }
   std::string holder(const std::string& resource, const std::string& id) const {
-    for (const Holding& each : list_) {
+    for (const Holding& each : all()) {
       if (each.resource == resource && has(each, id)) {
         return each.pod_uid;
       }
@@ -137,6 +205,10 @@ TEST_P(Histories, AgreeWithAPlainList) {
       break;
     default: {
       Holding added{.pod_uid = pod, .container = container, .resource = resource};
+      // A pod asks in one way for all its containers.
+      if (pod == "p0" || pod == "p1") {
+        added.part = GpuPart{.milli = static_cast<int>(rng.between(1, 6)) * 100};
+      }
       for (std::int64_t i = rng.between(1, 3); i > 0; --i) {
         added.devices[rng.between(-1, 1)].push_back(pick("d", 8));
       }

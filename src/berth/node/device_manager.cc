@@ -53,8 +53,8 @@ void DeviceManager::release_init_surplus(const model::Pod& pod) {
 
 void DeviceManager::adopt(std::string_view pod_uid, std::string_view container,
                           const std::map<std::string, std::vector<std::string>>& devices,
-                          Found found) {
-  book_->adopt(pod_uid, container, devices, found);
+                          Found found, const std::optional<GpuPart>& part) {
+  book_->adopt(pod_uid, container, devices, found, part);
 }
 
 void DeviceManager::adopt_numa(const FoundNuma& container, Found found) {

@@ -55,11 +55,13 @@ class DeviceManager final : public deviceplugin::Registration {
   void release(std::string_view pod_uid);
   /// The pod's init phase is over: what only its init containers hold is free.
   void release_init_surplus(const model::Pod& pod);
-  /// A container found in the runtime, with the devices it was made with. One that may run has
+  /// A container found in the runtime, with the devices it was made with, of GPUs `part` if they
+  /// were not whole. One that may run has
   /// them, whatever a checkpoint says that may be older; one that has ended has what is recorded
   /// for it or, with nothing recorded, what nobody else has.
   void adopt(std::string_view pod_uid, std::string_view container,
-             const std::map<std::string, std::vector<std::string>>& devices, Found found);
+             const std::map<std::string, std::vector<std::string>>& devices, Found found,
+             const std::optional<GpuPart>& part = std::nullopt);
   /// The same for CPUs and memory of a container's own.
   void adopt_numa(const FoundNuma& container, Found found);
   /// Releases what pods hold that are gone: for when every pod of the node is known.

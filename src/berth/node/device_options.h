@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "berth/base/time.h"
+#include "berth/model/gpu_share.h"
 #include "berth/topology/settings.h"
 
 namespace berth::node {
@@ -35,6 +36,12 @@ struct DeviceManagerOptions {
   /// The device of a GPU index, for pods whose GPUs the scheduler chose; none if there is no such
   /// GPU.
   std::function<std::optional<std::string>(int index)> gpu_of_index;
+  /// The other way round; a number beyond all indices for what is no GPU. May be empty: order is
+  /// then that of the names.
+  std::function<int(const std::string& id)> index_of_gpu;
+  /// What the node's GPUs are as parts are given of them; 0 GPUs where it has none, and no pod is
+  /// then given any. May be empty: the same.
+  std::function<model::ShareableGpus()> shareable;
   std::function<HolderState(std::string_view pod_uid)> holder_state;
   /// Capacity, health or who holds what may have changed. Runs as a later task.
   std::function<void()> on_change;

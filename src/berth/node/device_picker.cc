@@ -138,8 +138,11 @@ std::string choice_detail(const PickRequest& request) {
     const bool sick = !contains(request.healthy, id);
     const bool taken = request.held.contains(id) && !request.reusable.contains(id);
     if (sick || taken) {
-      detail += fmt::format("{}{} is {}", detail.empty() ? "; of the chosen devices " : ", ", id,
-                            sick ? "not healthy" : "held");
+      const auto why = request.why_held.find(id);
+      detail += fmt::format("{}{} {}", detail.empty() ? "; of the chosen devices " : ", ", id,
+                            sick                            ? "is not healthy"
+                            : why == request.why_held.end() ? "is held"
+                                                            : why->second);
     }
   }
   return detail;
@@ -151,7 +154,7 @@ std::optional<deviceplugin::PreferredAllocationRequest> PickPlan::question() con
   const std::vector<std::string> available =
       needed < aligned.size() ? joined({&aligned, &picked})
                               : joined({&aligned, &unaligned, &no_affinity, &picked});
-  if (needed == 0 || needed == aligned.size() || available.size() <= required) {
+  if (in_parts || needed == 0 || needed == aligned.size() || available.size() <= required) {
     return std::nullopt;
   }
   std::vector<std::string> must = picked;
@@ -163,7 +166,8 @@ std::optional<deviceplugin::PreferredAllocationRequest> PickPlan::question() con
 }
 
 Result<PickPlan> plan_pick(const PickRequest& request) {
-  PickPlan plan{.required = static_cast<std::size_t>(std::max<std::int64_t>(request.required, 0))};
+  PickPlan plan{.required = static_cast<std::size_t>(std::max<std::int64_t>(request.required, 0)),
+                .in_parts = request.in_parts};
   if (request.existing) {
     BERTH_CHECK(check_existing(request));
   }

@@ -32,6 +32,11 @@ struct PickRequest {
       hint; ///< topology manager's NUMA nodes; none under policy "none"
   /// The only devices that may be used, in order of preference: the scheduler's choice. None: any.
   std::optional<std::vector<std::string>> chosen;
+  /// Parts of devices are asked for: `held` are those without room for them, `healthy` are in order
+  /// of preference, and there is nothing to ask a plugin.
+  bool in_parts = false;
+  /// Why a device of `held` is, where there is more to say: "300 of its 1000 thousandths are left".
+  std::map<std::string, std::string> why_held = {};
 };
 
 /// What is decided before the plugin is asked.
@@ -42,6 +47,7 @@ struct PickPlan {
   std::vector<std::string> no_affinity;
   std::size_t needed = 0; ///< still to be picked
   std::size_t required = 0;
+  bool in_parts = false;
 
   bool complete() const { return needed == 0; }
   /// Which question to ask a plugin that answers GetPreferredAllocation; none if nothing is left to

@@ -97,6 +97,7 @@ void DevicePreparation::refill(const std::shared_ptr<const model::Pod>& pod,
               return;
             }
             copy.response = std::move(responses->front());
+            book_->tell_part(*pod, copy);
             const bool recorded =
                 book_->ledger().find(copy.pod_uid, copy.container, copy.resource) &&
                 book_->record(copy);

@@ -3,11 +3,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "berth/base/result.h"
 #include "berth/model/pod.h"
+#include "berth/node/gpu_part.h"
 
 namespace berth::node {
 
@@ -30,10 +33,16 @@ struct DeviceRequest {
   Role role = Role::App;
   std::string resource;
   std::int64_t count = 0;
+  std::optional<GpuPart> part; ///< of each device; none: they are asked for whole
 };
 /// By container in order, then by resource name. Only resources that `is_device` accepts, from
 /// limits.
 std::vector<DeviceRequest> device_requests(const model::PodSpec& spec,
                                            const std::function<bool(std::string_view)>& is_device);
+
+/// What the pod's containers ask of parts of GPUs (model/gpu_share.h), on a node with such GPUs.
+/// Empty for a pod that asks for none. Error Invalid, naming the annotation: it cannot be meant.
+Result<std::vector<DeviceRequest>> part_requests(const model::Pod& pod,
+                                                 const model::ShareableGpus& node);
 
 } // namespace berth::node

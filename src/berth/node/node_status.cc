@@ -6,6 +6,7 @@
 #include <boost/json/object.hpp>
 #include <fmt/format.h>
 
+#include "berth/model/gpu_slices.h"
 #include "berth/node/plugin_endpoints.h"
 
 namespace berth::node {
@@ -87,6 +88,32 @@ json::value over_stored(const json::value& stored, std::string_view list,
   return merged;
 }
 
+/// What the facts say in annotations; "" is to be absent, what is not known is not named.
+std::vector<std::pair<std::string_view, std::string>> annotations_of(const NodeFacts& facts) {
+  std::vector<std::pair<std::string_view, std::string>> known;
+  if (facts.unhealthy_gpus) {
+    known.emplace_back(model::kUnhealthyGpusAnnotation, *facts.unhealthy_gpus);
+  }
+  if (facts.gpu_devices) {
+    known.emplace_back(model::kGpuDevicesAnnotation, *facts.gpu_devices);
+  }
+  return known;
+}
+
+json::object changed_annotations(const json::value& stored, const NodeFacts& facts) {
+  json::object changed;
+  const json::value* annotations = api::find_path(stored, "metadata.annotations");
+  for (const auto& [key, text] : annotations_of(facts)) {
+    const json::value* held = annotations ? api::find(*annotations, key) : nullptr;
+    const std::string_view now =
+        held && held->is_string() ? std::string_view(held->get_string()) : "";
+    if (now != text) {
+      changed[key] = text.empty() ? json::value() : json::value(text);
+    }
+  }
+  return changed;
+}
+
 json::object& member(json::value& document, std::string_view key) {
   return api::object_at(document.get_object(), key);
 }
@@ -139,9 +166,10 @@ json::value make_new_node(const json::value& base, const NodeFacts& facts) {
   status["capacity"] = resources(base, "capacity", facts);
   status["allocatable"] = resources(base, "allocatable", facts);
   status["conditions"] = merged_conditions(json::object(), base, facts.now);
-  if (!facts.unhealthy_gpus.value_or("").empty()) {
-    api::object_at(member(node, "metadata"), "annotations")[model::kUnhealthyGpusAnnotation] =
-        *facts.unhealthy_gpus;
+  for (const auto& [key, text] : annotations_of(facts)) {
+    if (!text.empty()) {
+      api::object_at(member(node, "metadata"), "annotations")[key] = text;
+    }
   }
   return node;
 }
@@ -163,18 +191,7 @@ NodePatches node_patches(const json::value& stored, const json::value& base,
       metadata["labels"] = std::move(changed);
     }
   }
-  const json::value* annotations = api::find_path(stored, "metadata.annotations");
-  const json::value* unhealthy =
-      annotations ? api::find(*annotations, model::kUnhealthyGpusAnnotation) : nullptr;
-  const std::string_view now =
-      unhealthy && unhealthy->is_string() ? std::string_view(unhealthy->get_string()) : "";
-  if (facts.unhealthy_gpus && now != *facts.unhealthy_gpus) {
-    json::value value;
-    if (!facts.unhealthy_gpus->empty()) {
-      value = *facts.unhealthy_gpus;
-    }
-    json::object changed;
-    changed[model::kUnhealthyGpusAnnotation] = std::move(value);
+  if (json::object changed = changed_annotations(stored, facts); !changed.empty()) {
     metadata["annotations"] = std::move(changed);
   }
   if (!metadata.empty()) {

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include "berth/hardware/choose.h"
+#include "berth/model/requests.h"
+#include "berth/node/chosen_slices.h"
 
 namespace berth::node {
 namespace {
@@ -27,6 +29,73 @@ std::optional<std::vector<std::string>> chosen_gpus(const DeviceBook& book, cons
     }
   }
   return ids;
+}
+
+// The GPUs whose parts the scheduler chose; none if it chose none, or not as many as are asked for.
+std::optional<std::vector<std::string>> chosen_parts(const DeviceBook& book, const model::Pod& pod,
+                                                     std::int64_t count) {
+  const auto share = model::gpu_share_of(pod, model::effective_requests(pod.spec));
+  if (!share || std::ssize(share->indices) != count) {
+    return std::nullopt;
+  }
+  std::vector<std::string> ids;
+  for (const int index : share->indices) {
+    ids.push_back(book.options().gpu_of_index(index).value_or(fmt::format("gpu {}", index)));
+  }
+  return ids;
+}
+
+std::string what_is_left(const DeviceBook& book, const Holding& wanted, const std::string& id) {
+  const auto used = book.ledger().parts_in_use(
+      wanted.resource, id, [&](const std::string& pod) { return pod != wanted.pod_uid; });
+  if (!used) {
+    return "is held whole by another pod";
+  }
+  constexpr std::int64_t kWhole = 1000;
+  const std::int64_t memory = wanted.part->gpu_memory - used->memory;
+  return fmt::format("has {} left for {}",
+                     to_string(PartUse{kWhole - used->milli, wanted.part->memory > 0 ? memory : 0}),
+                     to_string(PartUse{wanted.part->milli, wanted.part->memory}));
+}
+
+// What is asked is a part of each device: every container of the pod has it of the same ones; of
+// GPUs nobody chose the fullest that will do come first, as in the scheduler.
+void part_facts(const DeviceBook& book, const model::Pod& pod, const DeviceRequest& request,
+                PickRequest& pick) {
+  const Holding wanted = wanted_part(pod.meta.uid, request);
+  const auto everyone = [](const std::string&) { return true; };
+  pick.in_parts = true;
+  pick.held.clear();
+  pick.reusable.clear();
+  for (const std::string& id : pick.healthy) {
+    if (!book.ledger().has_room(wanted, id, everyone)) {
+      pick.held.insert(id);
+      pick.why_held[id] = what_is_left(book, wanted, id);
+    }
+  }
+  std::vector<std::string> own;
+  for (const Holding* holding : book.ledger().of_pod(pod.meta.uid)) {
+    if (own.empty() && holding->resource == request.resource && holding->part) {
+      own = holding->ids();
+    }
+  }
+  if (!own.empty()) {
+    pick.chosen = std::move(own);
+    return;
+  }
+  pick.chosen = chosen_parts(book, pod, request.count);
+  if (pick.chosen) {
+    return;
+  }
+  const auto used = [&](const std::string& id) {
+    const auto use = book.ledger().parts_in_use(request.resource, id, everyone).value_or(PartUse());
+    return std::pair(-use.milli, -use.memory);
+  };
+  std::ranges::sort(pick.healthy);
+  if (const auto index_of = book.options().index_of_gpu) {
+    std::ranges::stable_sort(pick.healthy, {}, index_of);
+  }
+  std::ranges::stable_sort(pick.healthy, {}, used);
 }
 
 // Containers that start only after this init container has ended: what they hold is there to use.
@@ -56,8 +125,7 @@ bool is_taken(const DeviceBook& book, const PickRequest& pick, const std::string
   if (!pick.held.contains(id)) {
     return false;
   }
-  return holders == Holders::Everyone ||
-         book.options().holder_state(book.ledger().holder(pick.resource, id)) != HolderState::Dying;
+  return holders == Holders::Everyone || !book.comes_free(pick.resource, id);
 }
 
 // The hints of a resource, each of whose devices `state_of` judges.
@@ -115,10 +183,25 @@ PickRequest pick_facts(const DeviceBook& book, const model::Pod& pod, const Devi
       }
     }
   }
-  if (request.resource == model::kGpuResource) {
+  if (request.part) {
+    part_facts(book, pod, request, pick);
+  } else if (request.resource == model::kGpuResource) {
     pick.chosen = chosen_gpus(book, pod);
   }
+  // Of what is not whole the choice is followed as long as it can be.
+  if (auto slices = request.part || pick.existing ? std::nullopt : chosen_slices(book, pod, pick)) {
+    pick.chosen = std::move(slices);
+  }
   return pick;
+}
+
+Holding wanted_part(const std::string& pod_uid, const DeviceRequest& request) {
+  return {.pod_uid = pod_uid,
+          .container = request.container,
+          .resource = request.resource,
+          .devices = {},
+          .response = std::nullopt,
+          .part = request.part};
 }
 
 topology::ResourceHints device_hints(const DeviceBook& book, const PickRequest& pick, Role role,

@@ -19,6 +19,9 @@ namespace berth::node {
 PickRequest pick_facts(const DeviceBook& book, const model::Pod& pod, const DeviceRequest& request,
                        const std::set<std::string>& left);
 
+/// The holding that the request would be, of no device yet. Precondition: it asks for parts.
+Holding wanted_part(const std::string& pod_uid, const DeviceRequest& request);
+
 /// Whose devices count as taken: everyone's, or only those of pods that stay.
 enum class Holders { Everyone, Staying };
 

@@ -19,6 +19,14 @@ std::vector<DeviceRequest> whole_pod(const std::vector<DeviceRequest>& requests,
   }
   std::vector<DeviceRequest> whole;
   for (const std::string& resource : resources) {
+    // Parts are of the same devices in every container.
+    const auto in_parts = std::ranges::find_if(requests, [&](const DeviceRequest& each) {
+      return each.resource == resource && each.part;
+    });
+    if (in_parts != requests.end()) {
+      whole.push_back(*in_parts);
+      continue;
+    }
     const std::int64_t count = topology::pod_total(ask, [&](const topology::ContainerAsk& part) {
       const auto it = std::ranges::find_if(requests, [&](const DeviceRequest& each) {
         return each.container == part.name && each.resource == resource;

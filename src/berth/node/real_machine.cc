@@ -9,6 +9,7 @@
 #include "berth/base/background.h"
 #include "berth/base/log.h"
 #include "berth/cdi/spec_store.h"
+#include "berth/deviceplugin/discovery_options.h"
 #include "berth/deviceplugin/host_driver.h"
 #include "berth/deviceplugin/mps/command_runner.h"
 #include "berth/deviceplugin/plugin_set.h"
@@ -147,7 +148,7 @@ api::Labels RealMachine::State::labels() const {
   }
   const deviceplugin::Config& config = options.plugin_config;
   auto found =
-      inventory::discovery_labels(options.gpus->survey(), {.mig = config.flags.mig_strategy});
+      inventory::discovery_labels(options.gpus->survey(), deviceplugin::discovery_options(config));
   if (!found) {
     log(LogLevel::Warn, kLog, to_string(found.error()));
     return all;

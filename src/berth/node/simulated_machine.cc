@@ -1,13 +1,18 @@
 #include "berth/node/simulated_machine.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <utility>
 
 #include <boost/json/object.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "berth/base/assert.h"
+#include "berth/deviceplugin/discovery_options.h"
 #include "berth/node/container_config.h"
+#include "berth/node/devices_in_use.h"
 #include "berth/node/node_status.h"
 #include "berth/node/numa_entries.h"
 
@@ -68,11 +73,29 @@ topology::CpuSet own_cpus(const runtime::ContainerStatus& container) {
              : topology::CpuSet::parse(text->second).value_or(topology::CpuSet());
 }
 
+std::optional<GpuPart> part_of(const runtime::ContainerStatus& container) {
+  const auto text = container.annotations.find(std::string(kGpuPartAnnotation));
+  return text == container.annotations.end() ? std::nullopt : parse_part(text->second);
+}
+
 inventory::SimulatedInventory make_inventory(Loop& loop, const MachineOptions& options) {
   if (options.platform) {
     return {loop, *options.platform, options.name};
   }
   return {loop, gpu_count(document_of(options)), options.name};
+}
+
+// What feature discovery would say of GPUs that are not given whole; labels that were given win.
+api::Labels labels_of(const MachineOptions& options, const inventory::Inventory& gpus) {
+  const deviceplugin::Config& config = options.plugin_config;
+  const bool whole = config.flags.mig_strategy == inventory::MigStrategy::None &&
+                     config.sharing.resources() == nullptr;
+  api::Labels labels = options.labels;
+  if (!whole && options.platform && !options.node_document) {
+    labels.merge(inventory::discovery_labels(gpus.survey(), deviceplugin::discovery_options(config))
+                     .value_or(api::Labels()));
+  }
+  return labels;
 }
 
 } // namespace
@@ -151,7 +174,7 @@ void SimulatedMachine::start_agent() {
                                               .checkpoint = &disk_,
                                               .inventory = &inventory_},
                                    AgentOptions{.node_document = document_of(options_),
-                                                .labels = options_.labels,
+                                                .labels = labels_of(options_, inventory_),
                                                 .taints = options_.taints,
                                                 .numa = numa_,
                                                 .seed = options_.seed * 1'000'003 + starts_});
@@ -176,6 +199,7 @@ void SimulatedMachine::start_plugin() {
 
 std::vector<std::string> SimulatedMachine::broken_invariants() const {
   std::vector<std::string> broken;
+  DevicesInUse in_use;
   std::map<std::string, std::string> user; // device or CPU to pod
   const auto use = [&](const std::string& thing, const std::string& pod) {
     const auto [it, first] = user.emplace(thing, pod);
@@ -194,11 +218,12 @@ std::vector<std::string> SimulatedMachine::broken_invariants() const {
                              : parse_devices(text->second);
     for (const auto& [resource, ids] : devices) {
       for (const std::string& id : ids) {
-        use(resource + " " + id, uid);
-        if (settled && agent_->devices().holder(resource, id) != uid) {
+        in_use.add(resource + " " + id, uid, part_of(container));
+        const auto holders =
+            settled ? agent_->devices().holders(resource, id) : std::vector<std::string>{uid};
+        if (std::ranges::find(holders, uid) == holders.end()) {
           broken.push_back(fmt::format("{}: {} {} is used by pod {} but held by \"{}\"",
-                                       options_.name, resource, id, uid,
-                                       agent_->devices().holder(resource, id)));
+                                       options_.name, resource, id, uid, fmt::join(holders, ",")));
         }
       }
     }
@@ -211,6 +236,9 @@ std::vector<std::string> SimulatedMachine::broken_invariants() const {
                                    "own",
                                    options_.name, container.name, uid, cpus.to_string()));
     }
+  }
+  for (const std::string& line : in_use.broken()) {
+    broken.push_back(fmt::format("{}: {}", options_.name, line));
   }
   return broken;
 }

@@ -185,13 +185,17 @@ Result<cdi::DeviceNumber> nvidia_device_number(const std::string& path) {
   if (path == "/dev/nvidia-uvm" || path == "/dev/nvidia-uvm-tools") {
     return cdi::DeviceNumber{"c", kUvm, path.ends_with("tools") ? 1 : 0};
   }
-  constexpr std::string_view kGpu = "/dev/nvidia";
-  if (path.starts_with(kGpu)) {
+  constexpr std::int64_t kCaps = 508;
+  constexpr std::pair<std::string_view, std::int64_t> kNumbered[] = {
+      {"/dev/nvidia-caps/nvidia-cap", kCaps}, {"/dev/nvidia", kNvidia}};
+  for (const auto& [stem, major] : kNumbered) {
     int minor = -1;
     const char* end = path.data() + path.size();
-    const auto read = std::from_chars(path.data() + kGpu.size(), end, minor);
+    const auto read = path.starts_with(stem)
+                          ? std::from_chars(path.data() + stem.size(), end, minor)
+                          : std::from_chars_result{end, std::errc::invalid_argument};
     if (read.ec == std::errc() && read.ptr == end && minor >= 0) {
-      return cdi::DeviceNumber{"c", kNvidia, minor};
+      return cdi::DeviceNumber{"c", major, minor};
     }
   }
   return fail(Code::NotFound, fmt::format("no such file or directory: {}", path));

@@ -29,7 +29,8 @@ void set_oci_cpus(api::json::object& oci_spec, const std::string& cpus);
 ContainerFacts facts_of(const api::json::object& oci_spec, const ContainerConfig& config);
 
 /// The device numbers of a machine with NVIDIA's driver: /dev/nvidia<i> 195:<i>, nvidiactl 195:255,
-/// modeset 195:254, nvidia-uvm 510:0, nvidia-uvm-tools 510:1. Error NotFound for anything else.
+/// modeset 195:254, nvidia-uvm 510:0, nvidia-uvm-tools 510:1, nvidia-caps/nvidia-cap<n> 508:<n>.
+/// Error NotFound for anything else.
 Result<cdi::DeviceNumber> nvidia_device_number(const std::string& path);
 
 } // namespace berth::runtime

@@ -86,6 +86,9 @@ PodPtr ClusterState::describe(std::shared_ptr<const model::Pod> pod) {
   info->bound_gpus = info->share != nullptr
                          ? mask_of(info->share->indices)
                          : gpu_annotation(pod->meta.annotations, model::kGpuIndicesAnnotation);
+  if (auto slices = model::slices_of_pod(pod->meta.annotations); !slices.empty()) {
+    info->bound_slices = std::make_shared<const model::ChosenSlices>(std::move(slices));
+  }
   info->host_ports = host_ports_of(spec);
   for (const auto* containers : {&spec.init_containers, &spec.containers}) {
     for (const auto& container : *containers) {
@@ -242,6 +245,7 @@ void ClusterState::apply_node(NodeInfo& info, std::shared_ptr<const model::Node>
         gpu_annotation(info.node->meta.annotations, model::kUnhealthyGpusAnnotation) &
         (info.gpus.all | info.parts.all);
   }
+  set_slices(info);
   image_version_ += info.images == images_before ? 0 : 1;
   if (info.parts.model != parts_before.model || info.parts.all != parts_before.all) {
     count_supply(parts_before, -1);

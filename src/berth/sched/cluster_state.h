@@ -97,6 +97,8 @@ class ClusterState {
   /// Says which GPUs a placed pod holds, whole or (PodInfo::share) in part. Precondition: placed;
   /// the GPUs have that much left.
   void hold_gpus(PodSlot slot, hardware::GpuMask gpus);
+  /// The same of replicas and MIG devices.
+  void hold_slices(PodSlot slot, std::shared_ptr<const model::ChosenSlices> slices);
   /// Counts what was decided for a placed pod's claims as written, until the pod loses its node or
   /// is seen bound. Precondition: placed.
   void assume_volumes(std::string_view uid, const VolumePlan& plan);
@@ -209,6 +211,8 @@ class ClusterState {
   void take_gpus(NodeInfo& node, PodSlot slot);
   void release_gpus(NodeInfo& node, PodSlot slot);
   void count_supply(const GpuParts& parts, std::int64_t sign);
+  void set_slices(NodeInfo& node);
+  void count_slices(NodeInfo& node, const PlacedPod& placed, std::int64_t sign);
   void take_parts(NodeInfo& node, PlacedPod& placed);
   void give_back_parts(NodeInfo& node, PlacedPod& placed);
   void apply_node(NodeInfo& info, std::shared_ptr<const model::Node> node);

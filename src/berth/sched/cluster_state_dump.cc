@@ -44,6 +44,14 @@ std::string ClusterState::dump_node(NodeId id) const {
       fmt::format_to(to, " {}:{}m,{}", i, info.parts.milli[i], info.parts.memory_taken[i]);
     }
   }
+  for (const ResourceSlices& slices : info.slices) {
+    fmt::format_to(to, " slices {}:{}", resources_.name(slices.resource), slices.unplaced);
+    for (std::size_t i = 0; i < kMaxGpus; ++i) {
+      if (slices.there[i] != 0 || slices.taken[i] != 0) {
+        fmt::format_to(to, ",{}:{}/{}", i, slices.taken[i], slices.there[i]);
+      }
+    }
+  }
   for (const auto& port : info.used_ports) {
     fmt::format_to(to, " port={}/{}/{}", port.ip, port.protocol, port.port);
   }

@@ -68,8 +68,61 @@ void ClusterState::give_back_parts(NodeInfo& node, PlacedPod& placed) {
   placed.parts_known = false;
 }
 
+void ClusterState::set_slices(NodeInfo& node) {
+  node.slices.clear();
+  if (!node.node) {
+    return;
+  }
+  for (const auto& [resource, slices] : model::slices_of_node(node.node->meta.annotations)) {
+    ResourceSlices& made =
+        node.slices.emplace_back(ResourceSlices{.resource = resources_.intern(resource),
+                                                .kind = slices.kind,
+                                                .there = {},
+                                                .taken = {},
+                                                .unplaced = 0});
+    if (made.resource == kGpu && node.platform == nullptr) {
+      node.parts.all = 0; // how many GPUs nvidia.com/gpu stands for is not known
+    }
+    for (const auto& [gpu, count] : slices.there) {
+      made.there[static_cast<std::size_t>(gpu)] = static_cast<std::int16_t>(count);
+      // Such a GPU is no device by itself: it is given neither whole nor in parts.
+      const hardware::GpuMask bit = hardware::GpuMask{1} << gpu;
+      node.gpus.all &= ~bit;
+      node.parts.all &= ~bit;
+    }
+  }
+}
+
+/// Adds what the pod has to what is taken, or with sign -1 takes it away.
+void ClusterState::count_slices(NodeInfo& node, const PlacedPod& placed, std::int64_t sign) {
+  for (ResourceSlices& slices : node.slices) {
+    const std::int64_t amount = placed.pod->request(slices.resource);
+    if (amount == 0) {
+      continue;
+    }
+    const model::CountByGpu* chosen = nullptr;
+    if (placed.slices != nullptr) {
+      const auto found = placed.slices->find(resources_.name(slices.resource));
+      chosen = found == placed.slices->end() ? nullptr : &found->second;
+    }
+    std::int64_t known = 0;
+    for (const auto& [gpu, count] : chosen ? *chosen : model::CountByGpu()) {
+      known += count;
+    }
+    if (known != amount) {
+      slices.unplaced += sign * amount;
+      continue;
+    }
+    for (const auto& [gpu, count] : *chosen) {
+      std::int16_t& taken = slices.taken[static_cast<std::size_t>(gpu)];
+      taken = static_cast<std::int16_t>(taken + sign * count);
+    }
+  }
+}
+
 void ClusterState::take_gpus(NodeInfo& node, PodSlot slot) {
   PlacedPod& placed = pods_[slot.index()];
+  count_slices(node, placed, 1);
   if (placed.pod->share != nullptr) {
     take_parts(node, placed);
     return;
@@ -84,6 +137,7 @@ void ClusterState::take_gpus(NodeInfo& node, PodSlot slot) {
 
 void ClusterState::release_gpus(NodeInfo& node, PodSlot slot) {
   PlacedPod& placed = pods_[slot.index()];
+  count_slices(node, placed, -1);
   if (placed.pod->share != nullptr) {
     give_back_parts(node, placed);
     return;

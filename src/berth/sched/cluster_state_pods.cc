@@ -24,13 +24,19 @@ void ClusterState::set_pod(const PodPtr& pod) {
   const NodeId node = intern_node(pod->pod->spec.node_name);
   clear_nomination(pod->uid);
   storage_.drop(pod->uid);
-  PlacedPod placed{.pod = pod, .node = node, .gpus = pod->bound_gpus, .assumed = false};
+  PlacedPod placed{.pod = pod,
+                   .node = node,
+                   .gpus = pod->bound_gpus,
+                   .assumed = false,
+                   .parts_known = false,
+                   .slices = pod->bound_slices};
   std::size_t position = kAtEnd;
   if (const auto known = slot_of(pod->uid)) {
     const auto [before, before_position] = displace(*known);
     if (before.node == node) {
       position = before_position;
       placed.gpus = placed.gpus == 0 ? before.gpus : placed.gpus;
+      placed.slices = placed.slices == nullptr ? before.slices : placed.slices;
     }
   }
   place(std::move(placed), position);
@@ -72,6 +78,17 @@ void ClusterState::hold_gpus(PodSlot slot, hardware::GpuMask gpus) {
   placed.gpus = gpus;
   ++version_;
   take_gpus(node, slot);
+  touch(node, {.node = node.id, .slot = slot, .pod = nullptr, .sign = 0});
+}
+
+void ClusterState::hold_slices(PodSlot slot, std::shared_ptr<const model::ChosenSlices> slices) {
+  PlacedPod& placed = pods_[slot.index()];
+  BERTH_ASSERT(placed.pod != nullptr, "no pod is placed in the slot");
+  NodeInfo& node = nodes_[placed.node.index()];
+  count_slices(node, placed, -1);
+  placed.slices = std::move(slices);
+  ++version_;
+  count_slices(node, placed, 1);
   touch(node, {.node = node.id, .slot = slot, .pod = nullptr, .sign = 0});
 }
 
@@ -139,7 +156,13 @@ std::string_view ClusterState::nominated_node(std::string_view uid) const {
 Undo ClusterState::try_assume(const PodPtr& pod, NodeId node, hardware::GpuMask gpus) {
   const std::uint64_t before = changes_from_ + changes_.size();
   const std::uint64_t generation = nodes_[node.index()].generation;
-  const PodSlot slot = place({.pod = pod, .node = node, .gpus = gpus, .assumed = true}, kAtEnd);
+  const PodSlot slot = place({.pod = pod,
+                              .node = node,
+                              .gpus = gpus,
+                              .assumed = true,
+                              .parts_known = false,
+                              .slices = nullptr},
+                             kAtEnd);
   return {*this,
           {.kind = Undo::Change::Kind::Placed,
            .placed = {.pod = nullptr, .node = node},

@@ -367,6 +367,12 @@ Decision place_on(Framework& framework, ClusterState& state, const PodPtr& pod,
                                                  hardware::format_gpu_indices(reservation.gpus));
       }
     }
+    if (!reservation.slices.empty()) {
+      reservation.annotations.insert_or_assign(std::string(model::kGpuSlicesAnnotation),
+                                               model::format_chosen_slices(reservation.slices));
+      state.hold_slices(assumed.slot(),
+                        std::make_shared<const model::ChosenSlices>(std::move(reservation.slices)));
+    }
     if (!reservation.volumes.empty()) {
       state.assume_volumes(pod->uid, reservation.volumes);
     }

@@ -75,7 +75,8 @@ GpuRoom gpu_room(const ClusterState& state, const NodeInfo& node, PodSlot except
       room.memory[i] = std::max<std::int64_t>(0, node.parts.memory - node.parts.memory_taken[i]);
     }
   }
-  if (const auto gone = node.gpus.unhealthy | gone_whole(state, node, except); gone != 0) {
+  if (const auto gone = node.gpus.unhealthy | gone_whole(state, node, except) | ~node.parts.all;
+      gone != 0) {
     clear(room, gone);
   }
   if (node.parts.unplaced > 0) {

@@ -9,6 +9,7 @@
 
 #include "berth/hardware/choose.h"
 #include "berth/hardware/platform.h"
+#include "berth/model/gpu_slices.h"
 #include "berth/model/node.h"
 #include "berth/sched/pod_info.h"
 #include "berth/sched/resources.h"
@@ -19,7 +20,7 @@ inline constexpr int kMaxGpus = 32; ///< bits of a GpuMask
 
 /// GPUs of a node that pods may take parts of, and what is taken (gpu_parts.h says what is left).
 struct GpuParts {
-  hardware::GpuMask all = 0;    ///< the lowest indices
+  hardware::GpuMask all = 0;    ///< the lowest indices, less those that are cut or replicated
   std::int64_t unplaced = 0;    ///< pods that hold parts of GPUs nobody knows
   std::int64_t memory = 0;      ///< bytes of each GPU; 0: unknown
   std::int64_t memory_unit = 0; ///< bytes of an aliyun.com/gpu-mem; 0: none
@@ -46,6 +47,18 @@ struct NodeGpus {
   bool operator==(const NodeGpus&) const = default;
 };
 
+/// Devices of one resource that are replicas of the node's GPUs or lie on them: how many there are
+/// in good health on each, and how many pods have of which it is known (slice_choice.h).
+struct ResourceSlices {
+  ResourceId resource;
+  model::SliceKind kind = model::SliceKind::Replica;
+  std::array<std::int16_t, kMaxGpus> there{};
+  std::array<std::int16_t, kMaxGpus> taken{};
+  std::int64_t unplaced = 0; ///< held by pods whose choice is not known
+
+  bool operator==(const ResourceSlices&) const = default;
+};
+
 /// Invariant: totals equal the sums over `pods`. What filters read for every node comes first.
 struct NodeInfo {
   NodeId id;
@@ -68,6 +81,7 @@ struct NodeInfo {
   std::uint64_t arrival = 0;    ///< orders nodes as ClusterState::nodes() does
   NodeGpus gpus;
   GpuParts parts;
+  std::vector<ResourceSlices> slices; ///< annotation berth.dev/gpu-devices
 
   const std::string& name() const { return node->meta.name; }
   const api::Labels& labels() const { return node->meta.labels; }

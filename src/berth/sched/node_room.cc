@@ -40,7 +40,7 @@ bool NodeRoom::could_hold(const PodInfo& pod) const {
 
 bool NodeRoom::could_give_gpus(const PodInfo& pod) const {
   return !open_gpus || pod.gpus <= *open_gpus + by_preemption(*this, pod, [](const Share& share) {
-                         return share.held.get(kGpu);
+                         return share.held.get(kGpu) + share.part_gpus;
                        });
 }
 
@@ -69,6 +69,7 @@ NodeRoom room_on(const ClusterState& state, NodeId node) {
             ? at
             : room.shares.insert(at, {.priority = pod.priority, .held = {}, .pods = 0});
     ++share->pods;
+    share->part_gpus += pod.share == nullptr ? 0 : pod.share->gpus;
     for (const auto& [resource, amount] : pod.requests) {
       share->held.add(resource, amount);
     }

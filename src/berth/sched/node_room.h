@@ -20,6 +20,7 @@ struct NodeRoom {
     std::int64_t priority = 0;
     Resources held;
     std::int64_t pods = 0;
+    std::int64_t part_gpus = 0; ///< at most so many GPUs are held in parts
   };
   NodeId node;
   Resources free;

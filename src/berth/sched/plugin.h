@@ -28,7 +28,8 @@ struct Reservation {
   hardware::GpuMask gpus =
       0; ///< the framework holds them in the state once every plugin has reserved
   std::map<std::string, std::string> annotations;
-  VolumePlan volumes = {}; ///< assumed in the state once every plugin has reserved
+  VolumePlan volumes = {};         ///< assumed in the state once every plugin has reserved
+  model::ChosenSlices slices = {}; ///< held in the state likewise, and written as an annotation
 };
 
 /// What else a plugin wants done, by pod uid; the process does it after the call.

@@ -10,6 +10,7 @@
 
 #include "berth/hardware/choose.h"
 #include "berth/model/gpu_share.h"
+#include "berth/model/gpu_slices.h"
 #include "berth/model/pod.h"
 #include "berth/sched/ids.h"
 
@@ -35,8 +36,9 @@ struct PodInfo {
   std::int64_t gpus = 0;                        ///< nvidia.com/gpu
   std::shared_ptr<const model::GpuShare> share; ///< null: no parts of GPUs, or they cannot be read
   std::string share_fault;                      ///< why they cannot be read; else ""
-  hardware::GpuMask bound_gpus = 0;  ///< annotation berth.dev/gpu-indices, or gpu-index of parts
-  std::vector<HostPort> host_ports;  ///< sorted
+  hardware::GpuMask bound_gpus = 0; ///< annotation berth.dev/gpu-indices, or gpu-index of parts
+  std::shared_ptr<const model::ChosenSlices> bound_slices; ///< annotation berth.dev/gpu-slices
+  std::vector<HostPort> host_ports;                        ///< sorted
   std::vector<std::string> images;   ///< normalised; init and regular containers, image volumes
   std::int64_t image_containers = 0; ///< init + regular containers
   ShapeId shape;                     ///< of pods without a node; see shape.h

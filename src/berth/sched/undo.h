@@ -18,6 +18,7 @@ struct PlacedPod {
   hardware::GpuMask gpus = 0; ///< indices held; 0 where unknown or none
   bool assumed = false;       ///< decided here, not yet seen bound
   bool parts_known = false;   ///< it is known of which GPUs the pod holds parts: `gpus`
+  std::shared_ptr<const model::ChosenSlices> slices; ///< null where unknown or none
 
   bool operator==(const PlacedPod&) const = default;
 };

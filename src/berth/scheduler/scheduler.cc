@@ -20,6 +20,7 @@ sched::Profile berth_profile(std::string_view gpu_policy, sched::KubernetesVersi
   profile.plugins.push_back(sched::ProfilePlugin{
       .name = "GpuTopology", .weight = 1, .args = api::json::object{{"policy", gpu_policy}}});
   profile.plugins.push_back({.name = "GpuShare", .weight = 1, .args = {}});
+  profile.plugins.push_back({.name = "GpuSlices", .weight = 1, .args = {}});
   return profile;
 }
 

@@ -7,9 +7,14 @@
 
 #include "berth/cluster/fleet.h"
 #include "berth/hardware/choose.h"
+#include "berth/model/gpu_share.h"
 #include "berth/model/requests.h"
 #include "berth/model/workload.h"
 #include "berth/sched/cycle.h"
+#include "berth/sched/gpu_parts.h"
+#include "berth/sched/plugins/gpu_share.h"
+#include "berth/sched/plugins/gpu_slices.h"
+#include "berth/sched/plugins/gpu_topology.h"
 #include "berth/scheduler/scheduler.h"
 #include "berth/store/registry.h"
 
@@ -53,6 +58,7 @@ std::vector<std::string> Invariants::broken() {
 void Invariants::check_nodes(std::vector<std::string>& broken) const {
   struct Load {
     hardware::GpuMask promised = 0;
+    std::map<int, std::int64_t> milli; // of parts that are promised, by GPU
     std::int64_t gpus = 0;
     std::int64_t cpu_milli = 0;
   };
@@ -78,8 +84,19 @@ void Invariants::check_nodes(std::vector<std::string>& broken) const {
                                    pod->key().to_string()));
     }
     load.promised |= mask;
+    const auto share = model::gpu_share_of(*pod, requests);
+    for (const int gpu : share ? share->indices : std::vector<int>()) {
+      load.milli[gpu] += share->milli;
+    }
   }
   for (const auto& [node, load] : loads) {
+    for (const auto& [gpu, milli] : load.milli) {
+      const bool whole = ((load.promised >> gpu) & 1U) != 0;
+      if (milli > sched::kWholeGpuMilli || whole) {
+        broken.push_back(fmt::format("{}: {} thousandths of GPU {} are promised{}", node, milli,
+                                     gpu, whole ? ", and all of it to another pod" : ""));
+      }
+    }
     const hardware::Platform* platform = cluster_.platform_of(node);
     if (platform == nullptr) {
       continue;
@@ -137,7 +154,11 @@ void Invariants::check_jobs(std::vector<std::string>& broken) const {
 std::vector<std::string> Invariants::broken_when_quiet() {
   std::vector<std::string> broken;
   sched::ClusterState state = cluster_.scheduler().state();
-  auto framework = sched::Framework::make(sched::default_profile(), sched::builtin_plugins());
+  sched::Profile profile = sched::default_profile();
+  for (const std::string_view name : {sched::kGpuTopology, sched::kGpuShare, sched::kGpuSlices}) {
+    profile.plugins.push_back({.name = std::string(name), .weight = 1, .args = nullptr});
+  }
+  auto framework = sched::Framework::make(profile, sched::builtin_plugins());
   for (const PodView& pod : live_pods(cluster_.registry())) {
     const std::string name = pod->key().to_string();
     if (pod->meta.deletion_timestamp) {

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "berth/model/pod.h"
 #include "berth/sim/workloads.h"
 
 namespace berth::sim {
@@ -17,6 +18,22 @@ Duration random_time(Rng& rng) {
   return Duration::millis(rng.between(0, kBusyTime.count_millis()));
 }
 
+/// Some nodes give replicas of their GPUs under another name, some cut them.
+void share_gpus(Rng& rng, cluster::NodeGroup& group) {
+  if (rng.chance(1, 5)) {
+    deviceplugin::SharedResources shared;
+    shared.rename_by_default = true;
+    shared.resources.push_back({.name = std::string(model::kGpuResource),
+                                .rename = std::string(kSharedResource),
+                                .devices = {},
+                                .replicas = static_cast<int>(rng.between(2, 4))});
+    group.device_plugin.sharing.time_slicing = shared;
+  } else if (group.platform == "hgx-a100-4" && rng.chance(1, 2)) {
+    group.device_plugin.flags.mig_strategy = inventory::MigStrategy::Mixed;
+    group.mig = "1g.10gb=2,3g.40gb=1";
+  }
+}
+
 std::vector<cluster::NodeGroup> random_groups(Rng& rng) {
   static constexpr std::array<std::string_view, 5> kPlatforms = {
       "dgx-h100", "l40s-pcie-8", "a10g-pcie-4", "t4-pcie-1", "hgx-a100-4"};
@@ -27,6 +44,7 @@ std::vector<cluster::NodeGroup> random_groups(Rng& rng) {
     cluster::NodeGroup group;
     group.platform = kPlatforms[(first + i) % kPlatforms.size()];
     group.count = static_cast<int>(rng.between(1, 2));
+    share_gpus(rng, group);
     groups.push_back(std::move(group));
   }
   return groups;

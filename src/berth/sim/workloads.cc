@@ -7,6 +7,7 @@
 #include "berth/api/json.h"
 #include "berth/base/assert.h"
 #include "berth/base/time.h"
+#include "berth/model/gpu_share.h"
 #include "berth/model/pod.h"
 
 namespace berth::sim {
@@ -31,7 +32,10 @@ json::object container(std::int64_t gpus, Rng& rng) {
                         {"memory", fmt::format("{}Mi", rng.between(1, 64) * 128)}};
   json::object resources;
   if (gpus > 0) {
-    resources["limits"] = json::object{{"nvidia.com/gpu", std::to_string(gpus)}};
+    const std::string_view resource = !rng.chance(1, 5)  ? model::kGpuResource
+                                      : rng.chance(1, 2) ? kSharedResource
+                                                         : kMigResource;
+    resources["limits"] = json::object{{resource, std::to_string(gpus)}};
   }
   resources["requests"] = std::move(requests);
   return {{"name", "main"}, {"image", "example.com/app:1"}, {"resources", std::move(resources)}};
@@ -52,8 +56,32 @@ json::object steering(Rng& rng) {
   return annotations;
 }
 
-std::int64_t random_gpus(Rng& rng) {
+/// In one of the dialects that a part of a GPU is asked for in.
+void ask_for_part(Rng& rng, json::object& annotations) {
+  const auto put = [&](std::string_view key, std::string text) {
+    annotations[key] = std::move(text);
+  };
+  switch (rng.below(3)) {
+  case 0:
+    put(model::kGpuMilli, std::to_string(rng.between(1, 20) * 50));
+    put(model::kGpuCount, std::to_string(rng.chance(1, 4) ? 2 : 1));
+    break;
+  case 1:
+    put(model::kGpuFraction, fmt::format("0.{}", rng.between(1, 9)));
+    break;
+  default:
+    put(model::kGpuMemoryMib, std::to_string(rng.between(1, 20) * 1024));
+    break;
+  }
+}
+
+/// Whole GPUs; none, and some part in the annotations, for every third pod.
+std::int64_t random_gpus(Rng& rng, json::object& annotations) {
   static constexpr std::array<std::int64_t, 8> kSizes = {0, 1, 1, 1, 2, 2, 4, 8};
+  if (rng.chance(1, 3)) {
+    ask_for_part(rng, annotations);
+    return 0;
+  }
   return kSizes[rng.below(kSizes.size())];
 }
 
@@ -72,18 +100,20 @@ json::object pod_spec(Rng& rng, std::int64_t gpus, std::string_view restart_poli
 
 std::vector<api::Object> random_pod(Rng& rng, std::string_view name) {
   static constexpr std::array<std::string_view, 3> kRestart = {"Never", "OnFailure", "Always"};
-  json::object spec = pod_spec(rng, random_gpus(rng), kRestart[rng.below(kRestart.size())]);
+  json::object annotations = steering(rng);
+  const std::int64_t gpus = random_gpus(rng, annotations);
+  json::object spec = pod_spec(rng, gpus, kRestart[rng.below(kRestart.size())]);
   if (rng.chance(1, 4)) {
     spec["priorityClassName"] = rng.chance(1, 2) ? "high" : "low";
   }
   if (rng.chance(1, 8)) {
     spec["nodeSelector"] = json::object{{"nvidia.com/gpu.product", "NVIDIA-L40S"}};
   }
-  return {object_of(
-      json::object{{"apiVersion", "v1"},
-                   {"kind", "Pod"},
-                   {"metadata", json::object{{"name", name}, {"annotations", steering(rng)}}},
-                   {"spec", std::move(spec)}})};
+  return {object_of(json::object{
+      {"apiVersion", "v1"},
+      {"kind", "Pod"},
+      {"metadata", json::object{{"name", name}, {"annotations", std::move(annotations)}}},
+      {"spec", std::move(spec)}})};
 }
 
 std::vector<api::Object> random_job(Rng& rng, std::string_view name) {
@@ -98,9 +128,11 @@ std::vector<api::Object> random_job(Rng& rng, std::string_view name) {
   if (rng.chance(1, 8)) {
     spec["ttlSecondsAfterFinished"] = rng.between(0, 120);
   }
-  spec["template"] = json::object{
-      {"metadata", json::object{{"annotations", steering(rng)}}},
-      {"spec", pod_spec(rng, random_gpus(rng), rng.chance(1, 2) ? "Never" : "OnFailure")}};
+  json::object annotations = steering(rng);
+  const std::int64_t gpus = random_gpus(rng, annotations);
+  spec["template"] =
+      json::object{{"metadata", json::object{{"annotations", std::move(annotations)}}},
+                   {"spec", pod_spec(rng, gpus, rng.chance(1, 2) ? "Never" : "OnFailure")}};
   return {object_of(json::object{{"apiVersion", "batch/v1"},
                                  {"kind", "Job"},
                                  {"metadata", json::object{{"name", name}}},
@@ -109,14 +141,19 @@ std::vector<api::Object> random_job(Rng& rng, std::string_view name) {
 
 std::vector<api::Object> random_gang(Rng& rng, std::string_view name) {
   const std::int64_t members = rng.between(2, 4);
-  const std::int64_t gpus = std::array<std::int64_t, 4>{1, 2, 4, 8}[rng.below(4)];
+  json::object annotations = steering(rng);
+  std::int64_t gpus = std::array<std::int64_t, 4>{1, 2, 4, 8}[rng.below(4)];
+  if (rng.chance(1, 5)) {
+    ask_for_part(rng, annotations);
+    gpus = 0;
+  }
   json::object group_spec{{"minMember", members}};
   if (rng.chance(1, 2)) {
     group_spec["scheduleTimeoutSeconds"] = rng.between(5, 60);
   }
   const std::int64_t parallelism = members + (rng.chance(1, 4) ? 1 : 0);
   json::object metadata{{"labels", json::object{{model::kPodGroupLabel, name}}},
-                        {"annotations", steering(rng)}};
+                        {"annotations", std::move(annotations)}};
   json::object spec{{"parallelism", parallelism},
                     {"completions", parallelism},
                     {"completionMode", "Indexed"},

@@ -10,8 +10,12 @@
 
 namespace berth::sim {
 
-/// A lone pod with 0 to 8 GPUs; may fail, be restarted, carry a priority, or ask for a product that
-/// may not exist.
+/// What some of a scenario's nodes offer instead of whole GPUs; some pods ask for them.
+inline constexpr std::string_view kSharedResource = "nvidia.com/gpu.shared";
+inline constexpr std::string_view kMigResource = "nvidia.com/mig-1g.10gb";
+
+/// A lone pod with 0 to 8 GPUs or parts of some; may fail, be restarted, carry a priority, or ask
+/// for a product that may not exist.
 std::vector<api::Object> random_pod(Rng& rng, std::string_view name);
 /// A Job, indexed or not, some of whose pods may fail.
 std::vector<api::Object> random_job(Rng& rng, std::string_view name);

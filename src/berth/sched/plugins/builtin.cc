@@ -13,7 +13,9 @@
 #include "berth/sched/plugins/gpu_clustering.h"
 #include "berth/sched/plugins/gpu_packing.h"
 #include "berth/sched/plugins/gpu_share.h"
+#include "berth/sched/plugins/gpu_slices.h"
 #include "berth/sched/plugins/gpu_topology.h"
+#include "berth/sched/plugins/hami.h"
 #include "berth/sched/plugins/image_locality.h"
 #include "berth/sched/plugins/inter_pod_affinity.h"
 #include "berth/sched/plugins/load_variation_risk_balancing.h"
@@ -107,6 +109,8 @@ Registry builtin_plugins() {
   add(kDynamicResources, with_checked_args(&parse_dynamic_resources_args, &make_dynamic_resources));
   add(kGpuTopology, with_args(&parse_gpu_topology_args, &make_gpu_topology));
   add(kGpuShare, with_args(&parse_gpu_share_args, &make_gpu_share));
+  add(kGpuSlices, plain(&make_gpu_slices));
+  add(kHami, with_args(&parse_hami_args, &make_hami));
   add(kRandomScore, with_args(&parse_random_score_args, &make_random_score));
   add(kBestFit, plain(&make_best_fit));
   add(kDotProduct, plain(&make_dot_product));

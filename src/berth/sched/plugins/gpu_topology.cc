@@ -189,7 +189,9 @@ class GpuTopology final : public Plugin {
   Hint hint(const PodInfo& pod, const ClusterEvent& event) const override {
     switch (event.resource) {
     case EventResource::AssignedPod:
-      if (!event.old_pod || event.old_pod->gpus <= (event.new_pod ? event.new_pod->gpus : 0)) {
+      // Whoever had the last part of a GPU leaves it whole.
+      if (!event.old_pod || (event.old_pod->share == nullptr &&
+                             event.old_pod->gpus <= (event.new_pod ? event.new_pod->gpus : 0))) {
         return Hint::Skip;
       }
       if (!event.room) {

@@ -342,6 +342,11 @@ TEST(GpuHints, WakeOnlyForWhatCanHelp) {
   const auto gone = [&](int gpus) { return assigned_pod_deleted(cluster.pod(gpus)); };
   EXPECT_EQ(plugin->hint(*waiting, gone(1)), Hint::Queue);
   EXPECT_EQ(plugin->hint(*waiting, gone(0)), Hint::Skip);
+  auto part = test::pod("part");
+  part.annotation(model::kGpuMilli, "500");
+  EXPECT_EQ(plugin->hint(*waiting, assigned_pod_deleted(cluster.state.describe(part.build()))),
+            Hint::Queue)
+      << "the last part of a GPU";
   EXPECT_EQ(plugin->hint(*waiting, node_added(machine("dgx-h100", "n"))), Hint::Queue);
   EXPECT_EQ(plugin->hint(*waiting, node_added(machine("t4-pcie-1", "n"))), Hint::Skip);
   EXPECT_EQ(plugin->hint(*waiting, node_added(test::node("cpu").build())), Hint::Skip);

@@ -1,0 +1,331 @@
+#include "berth/sched/plugins/hami.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "berth/api/strict.h"
+#include "berth/model/hami.h"
+#include "berth/sched/cluster_state.h"
+
+namespace berth::sched {
+namespace {
+
+namespace hami = model::hami;
+
+constexpr std::uint64_t kTaken = 0;
+constexpr std::uint64_t kMissing = 1;
+constexpr std::uint64_t kChoice = 2;
+constexpr int kAllCores = 100;
+
+/// What pods were given that may not say so themselves yet, by uid.
+using Book = std::map<std::string, hami::PodShares, std::less<>>;
+
+std::string_view annotation(const model::Pod& pod, std::string_view key) {
+  const auto it = pod.meta.annotations.find(key);
+  return it == pod.meta.annotations.end() ? std::string_view() : std::string_view(it->second);
+}
+
+std::vector<std::string> list_of(const model::Pod& pod, std::string_view key) {
+  std::vector<std::string> items;
+  for (std::string_view rest = annotation(pod, key); !rest.empty();) {
+    const std::string_view item = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), item.size() + 1));
+    if (!item.empty()) {
+      items.emplace_back(item);
+    }
+  }
+  return items;
+}
+
+std::string upper(std::string_view text) {
+  std::string out(text);
+  std::ranges::transform(out, out.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return out;
+}
+
+HamiPolicy policy_of(const model::Pod& pod, std::string_view key, HamiPolicy otherwise) {
+  const std::string_view text = annotation(pod, key);
+  return text == "binpack"  ? HamiPolicy::Binpack
+         : text == "spread" ? HamiPolicy::Spread
+                            : otherwise;
+}
+
+/// A GPU and what is in use of it.
+struct Gpu {
+  hami::Device device;
+  int used = 0; ///< containers
+  std::int64_t memory = 0;
+  int cores = 0;
+
+  void add(const hami::Share& share) {
+    ++used;
+    memory += share.memory;
+    cores += share.cores;
+  }
+  /// Thousandths of each of its three amounts, added up.
+  std::int64_t load() const {
+    const auto part = [](std::int64_t of, std::int64_t all) {
+      constexpr std::int64_t kPermille = 1000;
+      return all > 0 ? of * kPermille / all : 0;
+    };
+    return part(used, device.count) + part(memory, device.memory) + part(cores, device.cores);
+  }
+};
+
+class HamiRun final : public Run {
+ public:
+  HamiRun(PodPtr pod, std::vector<hami::Request> requests, const ClusterState& state,
+          std::shared_ptr<Book> book, HamiArgs args)
+      : pod_(std::move(pod)), requests_(std::move(requests)), state_(&state),
+        book_(std::move(book)), nodes_(policy_of(*pod_->pod, hami::kNodePolicy, args.nodes)),
+        gpus_(policy_of(*pod_->pod, hami::kGpuPolicy, args.gpus)),
+        use_types_(list_of(*pod_->pod, hami::kUseType)),
+        no_types_(list_of(*pod_->pod, hami::kNoUseType)),
+        use_uuids_(list_of(*pod_->pod, hami::kUseUuid)),
+        no_uuids_(list_of(*pod_->pod, hami::kNoUseUuid)),
+        modes_(annotation(*pod_->pod, hami::kMode)),
+        bound_to_numa_(annotation(*pod_->pod, hami::kNumaBind) == "true") {}
+
+  // What was reserved is the plugin's to know: never answered from memory.
+  Reach reach() const override { return Reach::Cluster; }
+  Grading grading() const override { return Grading::Absolute; }
+
+  Verdict filter(NodeId id) const override {
+    const std::vector<Gpu> gpus = look(id, {});
+    if (gpus.empty()) {
+      return Verdict::unresolvable(kMissing);
+    }
+    if (std::ranges::none_of(gpus, [&](const Gpu& gpu) { return taken_by_pod(gpu.device); })) {
+      return Verdict::unresolvable(kChoice);
+    }
+    return place(gpus) ? Verdict::feasible() : Verdict::unschedulable(kTaken);
+  }
+
+  std::vector<std::string> reasons(NodeId, Verdict verdict) const override {
+    return {std::string(verdict.detail == kChoice    ? kReasonHamiChoice
+                        : verdict.detail == kMissing ? kReasonHamiMissing
+                                                     : kReasonHamiTaken)};
+  }
+
+  std::int64_t score(NodeId id) const override {
+    constexpr std::int64_t kMostLoad = 3000; // of a GPU, in thousandths
+    std::int64_t load = 0;
+    const std::vector<Gpu> gpus = look(id, {});
+    for (const Gpu& gpu : gpus) {
+      load += std::min(gpu.load(), kMostLoad);
+    }
+    const std::int64_t all = kMostLoad * std::max<std::int64_t>(1, std::ssize(gpus));
+    const std::int64_t used = load * kMaxNodeScore / all;
+    return nodes_ == HamiPolicy::Binpack ? used : kMaxNodeScore - used;
+  }
+
+  Status reserve(const PodInfo& pod, const ClusterState& state, Reservation& reservation) override {
+    auto shares = place(look(reservation.node, pod.uid));
+    if (!shares) {
+      return Status::of(StatusCode::Unschedulable, std::string(kReasonHamiTaken));
+    }
+    std::erase_if(*book_, [&](const auto& each) { return state.find_pod(each.first) == nullptr; });
+    const std::string text = hami::encode_shares(*shares);
+    book_->insert_or_assign(pod.uid, *std::move(shares));
+    const TimePoint made = pod.pod->meta.creation_timestamp.value_or(TimePoint());
+    for (const auto& [key, value] :
+         {std::pair(hami::kToAllocate, text), std::pair(hami::kAllocated, text),
+          std::pair(hami::kNode, state.node_name(reservation.node)),
+          std::pair(hami::kBindPhase, std::string("allocating")),
+          std::pair(hami::kBindTime, fmt::to_string(made.unix_seconds()))}) {
+      reservation.annotations.insert_or_assign(std::string(key), value);
+    }
+    return Status::success();
+  }
+
+ private:
+  /// The node's GPUs with what pods but `except` have of them.
+  std::vector<Gpu> look(NodeId id, std::string_view except) const {
+    const NodeInfo& node = state_->node(id);
+    std::vector<Gpu> gpus;
+    for (hami::Device& device : hami::devices_of(*node.node)) {
+      gpus.push_back({.device = std::move(device)});
+    }
+    for (const PodSlot slot : gpus.empty() ? std::vector<PodSlot>() : node.pods) {
+      const PodInfo& pod = *state_->placed(slot).pod;
+      if (pod.uid == except) {
+        continue;
+      }
+      auto shares = hami::shares_of(*pod.pod);
+      if (const auto known = book_->find(pod.uid); !shares && known != book_->end()) {
+        shares = known->second;
+      }
+      for (const auto& container : shares.value_or(hami::PodShares())) {
+        for (const hami::Share& share : container) {
+          const auto gpu =
+              std::ranges::find(gpus, share.uuid, [](const Gpu& each) { return each.device.uuid; });
+          if (gpu != gpus.end()) {
+            gpu->add(share);
+          }
+        }
+      }
+    }
+    return gpus;
+  }
+
+  bool taken_by_pod(const hami::Device& device) const {
+    const std::string type = upper(device.type);
+    const auto of_type = [&](const std::string& part) {
+      return type.find(upper(part)) != std::string::npos;
+    };
+    const auto is_it = [&](const std::string& uuid) { return uuid == device.uuid; };
+    return (use_types_.empty() || std::ranges::any_of(use_types_, of_type)) &&
+           std::ranges::none_of(no_types_, of_type) &&
+           (use_uuids_.empty() ? std::ranges::none_of(no_uuids_, is_it)
+                               : std::ranges::any_of(use_uuids_, is_it)) &&
+           device.mode != "mig" &&
+           (modes_.empty() || modes_.find(device.mode) != std::string_view::npos);
+  }
+
+  bool holds(const Gpu& gpu, const hami::Request& request) const {
+    const hami::Device& device = gpu.device;
+    const bool alone = device.cores == kAllCores && request.cores == kAllCores;
+    const bool no_cores_left = device.cores > 0 && gpu.cores >= device.cores;
+    return device.healthy && taken_by_pod(device) && gpu.used < device.count &&
+           device.memory - gpu.memory >= request.memory_of(device) &&
+           device.cores - gpu.cores >= request.cores && !(alone && gpu.used > 0) &&
+           !(no_cores_left && request.cores == 0);
+  }
+
+  /// Best first.
+  std::vector<std::size_t> order_of(const std::vector<Gpu>& gpus) const {
+    std::vector<std::size_t> order(gpus.size());
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      order[i] = i;
+    }
+    const std::int64_t sign = gpus_ == HamiPolicy::Binpack ? 1 : -1;
+    std::ranges::sort(order, {}, [&](std::size_t i) {
+      const Gpu& gpu = gpus[i];
+      return std::tuple(sign * gpu.device.numa, -sign * gpu.load(), gpu.device.index, i);
+    });
+    return order;
+  }
+
+  /// Distinct GPUs for one container; empty if there are not as many.
+  std::vector<std::size_t> pick(const std::vector<Gpu>& gpus, const hami::Request& request) const {
+    std::vector<std::size_t> picked;
+    const auto wanted = static_cast<std::size_t>(request.gpus);
+    for (const std::size_t i : order_of(gpus)) {
+      if (picked.size() == wanted || !holds(gpus[i], request)) {
+        continue;
+      }
+      if (bound_to_numa_ && !picked.empty() &&
+          gpus[picked.front()].device.numa != gpus[i].device.numa) {
+        picked.clear(); // nodes come one after the other: begin again with this one
+      }
+      picked.push_back(i);
+    }
+    return picked.size() == wanted ? picked : std::vector<std::size_t>();
+  }
+
+  std::optional<hami::PodShares> place(std::vector<Gpu> gpus) const {
+    hami::PodShares shares;
+    for (const hami::Request& request : requests_) {
+      std::vector<hami::Share>& list = shares.emplace_back();
+      const std::vector<std::size_t> picked = pick(gpus, request);
+      if (picked.empty() && request.gpus > 0) {
+        return std::nullopt;
+      }
+      for (const std::size_t i : picked) {
+        list.push_back({.uuid = gpus[i].device.uuid,
+                        .memory = request.memory_of(gpus[i].device),
+                        .cores = request.cores});
+        gpus[i].add(list.back());
+      }
+    }
+    return shares;
+  }
+
+  PodPtr pod_;
+  std::vector<hami::Request> requests_;
+  const ClusterState* state_;
+  std::shared_ptr<Book> book_;
+  HamiPolicy nodes_;
+  HamiPolicy gpus_;
+  std::vector<std::string> use_types_;
+  std::vector<std::string> no_types_;
+  std::vector<std::string> use_uuids_;
+  std::vector<std::string> no_uuids_;
+  std::string modes_;
+  bool bound_to_numa_;
+};
+
+class Hami final : public Plugin {
+ public:
+  explicit Hami(HamiArgs args) : args_(args) {}
+
+  std::string_view name() const override { return kHami; }
+  Points points() const override { return Point::Filter | Point::Score | Point::Reserve; }
+
+  std::vector<EventInterest> events() const override {
+    return {{.resource = EventResource::AssignedPod, .action = actions::kDelete},
+            {.resource = EventResource::Node, .action = actions::kAdd | actions::kNodeAnnotation}};
+  }
+
+  bool looks_beyond_shape() const override { return true; }
+
+  Prepared prepare(const PodPtr& pod, const ClusterState& state) const override {
+    auto requests = hami::requests_of(*pod->pod);
+    if (!requests) {
+      return {.status = Status::of(StatusCode::Unresolvable, requests.error().message),
+              .run = nullptr,
+              .nodes = {}};
+    }
+    if (requests->empty()) {
+      return {.status = Status::skip(), .run = nullptr, .nodes = {}};
+    }
+    return {.status = {},
+            .run = std::make_unique<HamiRun>(pod, *std::move(requests), state, book_, args_),
+            .nodes = {}};
+  }
+
+  Effects unreserve(const PodPtr& pod, NodeId, const ClusterState&) override {
+    if (const auto known = book_->find(pod->uid); known != book_->end()) {
+      book_->erase(known);
+    }
+    return {};
+  }
+
+ private:
+  HamiArgs args_;
+  std::shared_ptr<Book> book_ = std::make_shared<Book>();
+};
+
+void read_policy(const api::Field& in, std::string_view name, HamiPolicy& out) {
+  in.within(name, [&](const api::Field& field) {
+    std::string policy;
+    decode(field, policy);
+    api::check_choice(field, policy, {"binpack", "spread"});
+    out = policy == "spread" ? HamiPolicy::Spread : HamiPolicy::Binpack;
+  });
+}
+
+} // namespace
+
+void decode(const api::Field& in, HamiArgs& out) {
+  api::refuse_unknown(in, {"nodeSchedulerPolicy", "gpuSchedulerPolicy"});
+  read_policy(in, "nodeSchedulerPolicy", out.nodes);
+  read_policy(in, "gpuSchedulerPolicy", out.gpus);
+}
+
+Result<HamiArgs> parse_hami_args(const boost::json::value& args) {
+  return api::decode_document<HamiArgs>(args);
+}
+
+std::unique_ptr<Plugin> make_hami(HamiArgs args) {
+  return std::make_unique<Hami>(args);
+}
+
+} // namespace berth::sched

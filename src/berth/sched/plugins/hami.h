@@ -1,0 +1,50 @@
+// Hami (Filter, Score, Reserve): vGPUs as HAMi's scheduler gives them (model/hami.h), for profiles
+// that take the resources over from stock scheduling: no profile has it by default, and
+// NodeResourcesFit has to be told to ignore nvidia.com/gpu, gpumem, gpumem-percentage and gpucores
+// (docs/hami.md).
+//
+// A GPU can hold a container if it is healthy, of a type, UUID and mode that the pod takes, shared
+// by fewer containers than it may be, and has that much memory and cores left; all cores are had
+// alone, and where no cores are left nobody gets in. Containers are served in order, each with
+// distinct GPUs (of one NUMA node with nvidia.com/numa-bind). Per GPU and node the score is the sum
+// of the shares of containers, cores and memory in use. Binpack takes the GPU with the highest, of
+// the lowest NUMA node that has any; spread the lowest of the highest; then the lowest index. Nodes
+// are binpacked, GPUs spread, unless hami.io/{node,gpu}-scheduler-policy say otherwise. Source:
+// HAMi pkg/scheduler/policy, pkg/device/nvidia; there percentages of memory do not count in a GPU's
+// score, here they do. Dynamic MIG (mode mig) is not given.
+//
+// State: node-dynamic, and what was reserved and is not seen written yet, which the plugin keeps.
+// Events: assigned pod deleted, node added or its annotations changed.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include <boost/json/value.hpp>
+
+#include "berth/base/result.h"
+#include "berth/sched/plugin.h"
+
+namespace berth::sched {
+
+inline constexpr std::string_view kHami = "Hami";
+inline constexpr std::string_view kReasonHamiMissing =
+    "node(s) had no GPUs that HAMi's device plugin registered";
+inline constexpr std::string_view kReasonHamiTaken =
+    "node(s) didn't have vGPUs with enough memory and cores left";
+inline constexpr std::string_view kReasonHamiChoice =
+    "node(s) had no GPU of a requested type, UUID or mode";
+
+enum class HamiPolicy { Binpack, Spread };
+
+struct HamiArgs {
+  HamiPolicy nodes = HamiPolicy::Binpack;
+  HamiPolicy gpus = HamiPolicy::Spread;
+};
+/// {"nodeSchedulerPolicy": "binpack" | "spread", "gpuSchedulerPolicy": likewise}; null or {}:
+/// HAMi's defaults. Errors name the field.
+Result<HamiArgs> parse_hami_args(const boost::json::value& args);
+
+std::unique_ptr<Plugin> make_hami(HamiArgs args);
+
+} // namespace berth::sched
