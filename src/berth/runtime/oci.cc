@@ -128,14 +128,6 @@ Result<json::object> make_oci_spec(const ContainerConfig& config, std::string_vi
   return spec;
 }
 
-void set_oci_cpus(json::object& oci_spec, const std::string& cpus) {
-  json::value& cpu = oci_spec["linux"].as_object()["resources"].as_object()["cpu"];
-  if (!cpu.is_object()) {
-    cpu.emplace_object();
-  }
-  cpu.get_object()["cpus"] = cpus;
-}
-
 ContainerFacts facts_of(const json::object& oci_spec, const ContainerConfig& config) {
   ContainerFacts facts{.container = config.name,
                        .cdi_devices = config.cdi_devices,

@@ -21,9 +21,6 @@ Result<api::json::object> make_oci_spec(const ContainerConfig& config, std::stri
                                         const cdi::Registry& registry,
                                         const cdi::StatDevice& stat_device);
 
-/// Another cpuset.cpus in a spec that make_oci_spec() made.
-void set_oci_cpus(api::json::object& oci_spec, const std::string& cpus);
-
 /// Environment, device nodes (with the widest access the device cgroup grants) and bind mounts. The
 /// runtime's own virtual filesystems are left out.
 ContainerFacts facts_of(const api::json::object& oci_spec, const ContainerConfig& config);

@@ -439,7 +439,7 @@ void SimulatedRuntime::set_cpus(const std::string& id, const std::string& cpus, 
       done(fail(Code::Conflict, fmt::format("container \"{}\" has ended", id)));
     } else {
       container->config.cpuset_cpus = cpus;
-      set_oci_cpus(container->oci, cpus);
+      container->facts.cpuset_cpus = cpus;
       done({});
     }
   });
