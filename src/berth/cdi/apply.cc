@@ -108,6 +108,25 @@ void add_cgroup_rule(const DeviceNode& node, json::object& linux_part) {
   rules.emplace_back(std::move(rule));
 }
 
+Result<std::vector<Resolved>> resolve(const Registry& registry,
+                                      std::span<const std::string> names) {
+  std::vector<Resolved> devices;
+  std::vector<std::string> unresolved;
+  for (const std::string& name : names) {
+    const Resolved resolved = registry.find(name);
+    if (resolved.device) {
+      devices.push_back(resolved);
+    } else {
+      unresolved.push_back(name);
+    }
+  }
+  if (!unresolved.empty()) {
+    return fail(Code::Invalid,
+                fmt::format("unresolvable CDI devices {}", fmt::join(unresolved, ", ")));
+  }
+  return devices;
+}
+
 Result<void> apply_device_nodes(const std::vector<DeviceNode>& nodes, json::object& oci,
                                 const StatDevice& stat_device) {
   for (const DeviceNode& edit : nodes) {
@@ -242,20 +261,7 @@ Result<void> apply_edits(const ContainerEdits& edits, json::object& oci,
 
 Result<void> apply_devices(const Registry& registry, std::span<const std::string> names,
                            json::object& oci, const StatDevice& stat_device) {
-  std::vector<Resolved> devices;
-  std::vector<std::string> unresolved;
-  for (const std::string& name : names) {
-    const Resolved resolved = registry.find(name);
-    if (resolved.device) {
-      devices.push_back(resolved);
-    } else {
-      unresolved.push_back(name);
-    }
-  }
-  if (!unresolved.empty()) {
-    return fail(Code::Invalid,
-                fmt::format("unresolvable CDI devices {}", fmt::join(unresolved, ", ")));
-  }
+  BERTH_TRY(const std::vector<Resolved> devices, resolve(registry, names));
   json::object changed = oci;
   std::set<const Spec*> seen;
   for (const Resolved& resolved : devices) {
@@ -265,6 +271,23 @@ Result<void> apply_devices(const Registry& registry, std::span<const std::string
     BERTH_CHECK(apply_edits(resolved.device->edits, changed, stat_device));
   }
   oci = std::move(changed);
+  return {};
+}
+
+Result<void> check_edits(const ContainerEdits& edits, const StatDevice& stat_device) {
+  for (const DeviceNode& node : edits.device_nodes) {
+    BERTH_CHECK(completed(node, stat_device));
+  }
+  return {};
+}
+
+Result<void> check_devices(const Registry& registry, std::span<const std::string> names,
+                           const StatDevice& stat_device) {
+  BERTH_TRY(const std::vector<Resolved> devices, resolve(registry, names));
+  for (const Resolved& resolved : devices) {
+    BERTH_CHECK(check_edits(resolved.spec->edits, stat_device));
+    BERTH_CHECK(check_edits(resolved.device->edits, stat_device));
+  }
   return {};
 }
 

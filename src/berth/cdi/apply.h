@@ -32,4 +32,9 @@ Result<void> apply_devices(const Registry& registry, std::span<const std::string
 Result<void> apply_edits(const ContainerEdits& edits, json::object& oci,
                          const StatDevice& stat_device);
 
+/// The errors that these would have, without a document.
+Result<void> check_devices(const Registry& registry, std::span<const std::string> names,
+                           const StatDevice& stat_device);
+Result<void> check_edits(const ContainerEdits& edits, const StatDevice& stat_device);
+
 } // namespace berth::cdi

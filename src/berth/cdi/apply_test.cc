@@ -154,6 +154,9 @@ TEST_P(Refusals, SayWhy) {
   const auto applied = apply_edits({.device_nodes = {GetParam().node}}, document, stat);
   ASSERT_FALSE(applied);
   EXPECT_EQ(applied.error().message, GetParam().want);
+  const auto checked = check_edits({.device_nodes = {GetParam().node}}, stat);
+  ASSERT_FALSE(checked);
+  EXPECT_EQ(checked.error().message, GetParam().want);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -197,8 +200,12 @@ class ApplyDevices : public ::testing::Test {
   static Hook hook(std::string path) {
     return {.hook_name = "createContainer", .path = std::move(path)};
   }
+  /// What a check says beforehand is what comes.
   Result<void> apply(const std::vector<std::string>& names) {
-    return apply_devices(registry_, names, document_, stat);
+    const auto checked = check_devices(registry_, names, stat);
+    auto applied = apply_devices(registry_, names, document_, stat);
+    EXPECT_EQ(checked ? "" : checked.error().message, applied ? "" : applied.error().message);
+    return applied;
   }
   std::vector<std::string> hooks() const {
     std::vector<std::string> paths;

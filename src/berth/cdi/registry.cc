@@ -5,20 +5,32 @@
 
 namespace berth::cdi {
 
+void Registry::change(const std::function<void(Files&)>& edit) {
+  auto changed = std::make_shared<Files>(*files_);
+  edit(*changed);
+  files_ = std::move(changed);
+}
+
 Result<void> Registry::put(std::string_view file, int priority, Spec spec) {
   BERTH_CHECK(validate(spec));
-  files_.insert_or_assign(std::string(file), File{priority, std::move(spec)});
+  change([&](Files& files) {
+    files.insert_or_assign(std::string(file), File{priority, std::move(spec)});
+  });
   return {};
 }
 
 void Registry::remove(std::string_view file) {
-  if (const auto it = files_.find(file); it != files_.end()) {
-    files_.erase(it);
-  }
+  change([&](Files& files) {
+    if (const auto it = files.find(file); it != files.end()) {
+      files.erase(it);
+    }
+  });
 }
 
 void Registry::clear_dynamic() {
-  std::erase_if(files_, [](const auto& entry) { return entry.second.priority == kDynamic; });
+  change([](Files& files) {
+    std::erase_if(files, [](const auto& entry) { return entry.second.priority == kDynamic; });
+  });
 }
 
 Resolved Registry::find(std::string_view qualified) const {
@@ -29,7 +41,7 @@ Resolved Registry::find(std::string_view qualified) const {
   Resolved best;
   int best_priority = -1;
   bool conflict = false;
-  for (const auto& [file, entry] : files_) {
+  for (const auto& [file, entry] : *files_) {
     if (entry.spec.kind != name->kind || entry.priority < best_priority) {
       continue;
     }
@@ -47,7 +59,7 @@ Resolved Registry::find(std::string_view qualified) const {
 
 std::vector<std::string> Registry::names() const {
   std::set<std::string> names;
-  for (const auto& [file, entry] : files_) {
+  for (const auto& [file, entry] : *files_) {
     for (const Device& device : entry.spec.devices) {
       std::string name = qualified_name(entry.spec.kind, device.name);
       if (find(name).device) {
@@ -64,7 +76,7 @@ std::vector<Registry::Conflict> Registry::conflicts() const {
     std::vector<std::string> files;
   };
   std::map<std::string, Defined> best; // by name, where it is defined with the highest priority
-  for (const auto& [file, entry] : files_) {
+  for (const auto& [file, entry] : *files_) {
     for (const Device& device : entry.spec.devices) {
       Defined& defined = best[qualified_name(entry.spec.kind, device.name)];
       if (entry.priority > defined.priority) {

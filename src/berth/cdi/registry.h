@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,9 +20,9 @@ struct Resolved {
   const Device* device = nullptr;
 };
 
-/// Specs by file name. A device name defined by files of several priorities is the highest one's;
-/// defined twice at that priority it is a conflict and does not resolve. Lookups are O(files x
-/// devices).
+/// Specs by file name; a copy shares them and keeps what they were. A device name defined by files
+/// of several priorities is the highest one's; defined twice at that priority it is a conflict and
+/// does not resolve. Lookups are O(files x devices).
 class Registry {
  public:
   static constexpr int kStatic = 0;  ///< /etc/cdi
@@ -52,7 +53,10 @@ class Registry {
     int priority = 0;
     Spec spec;
   };
-  std::map<std::string, File, std::less<>> files_;
+  using Files = std::map<std::string, File, std::less<>>;
+  std::shared_ptr<const Files> files_ = std::make_shared<const Files>();
+
+  void change(const std::function<void(Files&)>& edit);
 };
 
 } // namespace berth::cdi

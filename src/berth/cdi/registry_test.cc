@@ -90,6 +90,17 @@ TEST(Registry, AFileIsReplacedByItsName) {
   EXPECT_THAT(registry.names(), IsEmpty());
 }
 
+TEST(Registry, ACopyKeepsWhatWas) {
+  Registry registry;
+  ASSERT_TRUE(registry.put("a", Registry::kDynamic, spec({"0"}, "old")));
+  const Registry then = registry;
+  ASSERT_TRUE(registry.put("a", Registry::kDynamic, spec({"0"}, "new")));
+  EXPECT_EQ(from(then, "vendor.com/gpu=0"), "FROM=old");
+  registry.clear_dynamic();
+  EXPECT_EQ(from(then, "vendor.com/gpu=0"), "FROM=old");
+  EXPECT_EQ(from(registry, "vendor.com/gpu=0"), "nothing");
+}
+
 TEST(Registry, ARebootForgetsWhatIsDynamic) {
   Registry registry;
   ASSERT_TRUE(registry.put("a", Registry::kStatic, spec({"0"}, "etc")));

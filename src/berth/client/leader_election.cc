@@ -85,7 +85,7 @@ struct LeaderElection::State : std::enable_shared_from_this<LeaderElection::Stat
         {"kind", "Lease"},
         {"metadata", api::json::object{{"name", options.name}, {"namespace", options.ns}}},
         {"spec", spec(0, now)}});
-    asking = true;
+    asking = writing = true;
     client->create(*std::move(lease), written());
   }
 
@@ -94,7 +94,7 @@ struct LeaderElection::State : std::enable_shared_from_this<LeaderElection::Stat
     const std::string acquired = mine
                                      ? std::string(api::string_at(lease.json(), "spec.acquireTime"))
                                      : to_rfc3339_micro(loop->now());
-    asking = true;
+    asking = writing = true;
     client->update(lease.edit([&](api::json::object& document) {
       document["spec"] = spec(transitions_of(lease) + (mine ? 0 : 1), acquired);
     }),
@@ -105,10 +105,17 @@ struct LeaderElection::State : std::enable_shared_from_this<LeaderElection::Stat
   Done<api::Object> written() {
     return [weak = weak_from_this()](const Result<api::Object>& lease) {
       const auto self = weak.lock();
-      if (!self || self->stopped) {
+      if (!self) {
         return;
       }
-      self->asking = false;
+      self->asking = self->writing = false;
+      if (self->when_written) {
+        self->seen = lease ? *lease : self->seen;
+        self->give_away(std::exchange(self->when_written, nullptr));
+      }
+      if (self->stopped) {
+        return;
+      }
       if (!lease) {
         if (lease.error().code != Code::Conflict && lease.error().code != Code::AlreadyExists) {
           log(LogLevel::Warn, "election", to_string(lease.error()));
@@ -145,8 +152,14 @@ struct LeaderElection::State : std::enable_shared_from_this<LeaderElection::Stat
     stop();
     if (!held) {
       loop->post(std::move(done));
-      return;
+    } else if (writing) { // of a version that a renewal on its way is about to replace
+      when_written = std::move(done);
+    } else {
+      give_away(std::move(done));
     }
+  }
+
+  void give_away(Task done) {
     client->update(seen->edit([&](api::json::object& document) {
       api::json::object& lease = api::object_at(document, "spec");
       lease["holderIdentity"] = "";
@@ -165,6 +178,8 @@ struct LeaderElection::State : std::enable_shared_from_this<LeaderElection::Stat
   Timer retry;
   Timer deadline; ///< of a leader: runs out if no renewal succeeds
   bool asking = false;
+  bool writing = false;
+  Task when_written; ///< of who gives the lead away meanwhile
   bool leading = false;
   bool stopped = false;
   std::optional<api::Object> seen;

@@ -57,6 +57,22 @@ TEST_F(Election, WhoReleasesIsFollowedSoon) {
   EXPECT_EQ(transitions(), 1);
 }
 
+// Whatever is on its way: answers take up to a second here.
+TEST_F(Election, TheLeadIsGivenAwayAtAnyMoment) {
+  FaultyClient slow(client, loop, Rng(7), {.longest_delay = Duration::seconds(1)});
+  for (int i = 0; i < 60; ++i) {
+    const auto a = stand(slow, "a");
+    pass(Duration::seconds(20) + Duration::millis(100 * i));
+    ASSERT_TRUE(a->leading());
+    bool released = false;
+    a->release([&] { released = true; });
+    pass(Duration::seconds(3));
+    EXPECT_TRUE(released);
+    const auto lease = registry.get(kLeases, {"kube-system", "scheduler"});
+    EXPECT_EQ(api::string_at(lease->json(), "spec.holderIdentity"), "") << i;
+  }
+}
+
 TEST_F(Election, WhoDiesIsFollowedAfterTheLease) {
   auto a = stand(client, "a");
   const auto b = stand(client, "b");

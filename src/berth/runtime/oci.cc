@@ -128,6 +128,12 @@ Result<json::object> make_oci_spec(const ContainerConfig& config, std::string_vi
   return spec;
 }
 
+Result<void> check_oci_spec(const ContainerConfig& config, const cdi::Registry& registry,
+                            const cdi::StatDevice& stat_device) {
+  BERTH_CHECK(cdi::check_edits(edits_of(config), stat_device));
+  return cdi::check_devices(registry, config.cdi_devices, stat_device);
+}
+
 ContainerFacts facts_of(const json::object& oci_spec, const ContainerConfig& config) {
   ContainerFacts facts{.container = config.name,
                        .cdi_devices = config.cdi_devices,

@@ -21,6 +21,10 @@ Result<api::json::object> make_oci_spec(const ContainerConfig& config, std::stri
                                         const cdi::Registry& registry,
                                         const cdi::StatDevice& stat_device);
 
+/// The error that make_oci_spec() would have, if any; cheaper than making the spec.
+Result<void> check_oci_spec(const ContainerConfig& config, const cdi::Registry& registry,
+                            const cdi::StatDevice& stat_device);
+
 /// Environment, device nodes (with the widest access the device cgroup grants) and bind mounts. The
 /// runtime's own virtual filesystems are left out.
 ContainerFacts facts_of(const api::json::object& oci_spec, const ContainerConfig& config);

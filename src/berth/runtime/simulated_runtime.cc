@@ -24,7 +24,8 @@ constexpr int kLostWithMachine = 255;
 struct Container {
   ContainerStatus status;
   ContainerConfig config;
-  ContainerFacts facts; ///< what its OCI spec says
+  std::string hostname;
+  cdi::Registry cdi; ///< as it was when the container was made
   Steering steering;
   TimerId end_timer = 0;
   TimePoint ends_at = TimePoint::max();
@@ -151,6 +152,13 @@ struct SimulatedRuntime::State : std::enable_shared_from_this<State> {
     return {};
   }
 
+  /// What the container's OCI spec says, which is made when somebody asks: few do.
+  ContainerFacts facts(const Container& of) const {
+    const auto spec = make_oci_spec(of.config, of.hostname, of.cdi, options.stat_device);
+    BERTH_ASSERT(spec.has_value(), "checked when the container was made");
+    return facts_of(*spec, of.config);
+  }
+
   Result<SandboxStatus> add_sandbox(SandboxConfig config);
   Result<std::string> add_container(const std::string& sandbox_id, ContainerConfig config);
   Result<void> start(const std::string& id);
@@ -191,10 +199,10 @@ Result<std::string> SimulatedRuntime::State::add_container(const std::string& sa
     return fail(Code::Unavailable,
                 fmt::format("sandbox container \"{}\" is not running", sandbox_id));
   }
-  BERTH_TRY(const api::json::object oci,
-            make_oci_spec(config, in->config.name, *cdi, options.stat_device));
+  BERTH_CHECK(check_oci_spec(config, *cdi, options.stat_device));
   Container added;
-  added.facts = facts_of(oci, config);
+  added.hostname = in->config.name;
+  added.cdi = *cdi;
   added.config = std::move(config);
   const auto role = added.config.annotations.find(kContainerRoleAnnotation);
   added.steering = steering_of(
@@ -439,7 +447,6 @@ void SimulatedRuntime::set_cpus(const std::string& id, const std::string& cpus, 
       done(fail(Code::Conflict, fmt::format("container \"{}\" has ended", id)));
     } else {
       container->config.cpuset_cpus = cpus;
-      container->facts.cpuset_cpus = cpus;
       done({});
     }
   });
@@ -512,7 +519,7 @@ std::optional<std::vector<LogLine>> SimulatedRuntime::log(std::string_view conta
   }
   return log_of({.status = container->status,
                  .config = container->config,
-                 .facts = container->facts,
+                 .facts = state_->facts(*container),
                  .run_for = container->steering.run_for,
                  .asked_to_stop = container->asked_to_stop});
 }
@@ -551,12 +558,12 @@ std::vector<ContainerFacts> SimulatedRuntime::facts(std::string_view pod_uid) co
     if (container.status.pod_uid != pod_uid) {
       continue;
     }
-        const auto earlier =
-        std::ranges::find(facts, container.facts.container, &ContainerFacts::container);
+    ContainerFacts fact = state_->facts(container);
+    const auto earlier = std::ranges::find(facts, fact.container, &ContainerFacts::container);
     if (earlier == facts.end()) {
-      facts.push_back(container.facts);
+      facts.push_back(std::move(fact));
     } else {
-      *earlier = container.facts;
+      *earlier = std::move(fact);
     }
   }
   return facts;
