@@ -125,6 +125,38 @@ check 'in berth top too' 'worker-1' "$berth" top nodes
 check 'and who has the GPUs' 'worker-1.*two' "$berth" top gpus
 check 'GPUs for dashboards' 'DCGM_FI_DEV_XID_ERRORS.*Hostname="worker-1".*pod="two"' "$k" get --raw /metrics/gpus
 
+# What a pod says of its resolver, kernel and disk.
+cat >"$work/wishes.yaml" <<'YAML'
+apiVersion: v1
+kind: Pod
+metadata: {name: wishes}
+spec:
+  terminationGracePeriodSeconds: 1
+  restartPolicy: Never
+  dnsPolicy: None
+  dnsConfig: {nameservers: [192.0.2.7], searches: [shop.example], options: [{name: ndots, value: '2'}]}
+  securityContext: {sysctls: [{name: kernel.shm_rmid_forced, value: '1'}]}
+  volumes: [{name: scratch, emptyDir: {sizeLimit: 1Mi}}]
+  containers:
+  - name: c
+    image: local/busybox:1
+    command: [sleep, '100000']
+    volumeMounts: [{name: scratch, mountPath: /scratch}]
+YAML
+"$k" apply -f "$work/wishes.yaml" >/dev/null
+check 'a pod with wishes' 'condition met' "$k" wait --for=condition=Ready pod/wishes --timeout=60s
+check 'its resolver' 'nameserver 192.0.2.7' "$k" exec wishes -- cat /etc/resolv.conf
+check 'and its options' 'ndots:2' "$k" exec wishes -- cat /etc/resolv.conf
+check 'a sysctl of its own' '^1$' "$k" exec wishes -- cat /proc/sys/kernel/shm_rmid_forced
+"$k" exec wishes -- dd if=/dev/zero of=/scratch/big bs=1048576 count=3 >/dev/null 2>&1
+check 'a full emptyDir evicts' 'Evicted: Usage of EmptyDir volume "scratch" exceeds the limit "1Mi"' sh -c "
+  for i in \$(seq 100); do
+    '$k' get pod wishes -o 'jsonpath={.status.reason}: {.status.message}' | grep Evicted && break; sleep 0.3; done"
+sed -e 's/name: wishes/name: unsafe/' -e 's/kernel.shm_rmid_forced/kernel.msgmax/' "$work/wishes.yaml" | "$k" apply -f - >/dev/null
+check 'an unsafe sysctl is refused' 'SysctlForbidden' sh -c \
+  "for i in \$(seq 50); do '$k' get pod unsafe -o 'jsonpath={.status.reason}' | grep . && break; sleep 0.2; done"
+"$k" delete pod wishes unsafe >/dev/null
+
 before=$(running two)
 kill_hard "$agent_pid"
 start_agent
@@ -176,6 +208,17 @@ gpu_pod last 1 | "$k" apply -f - >/dev/null
 check 'and gives what is left' 'condition met' "$k" wait --for=condition=Ready pod/last --timeout=60s
 same 'no GPU twice after its kill' "$(tr ' ' '\n' <<<"$own $(seen last c)" | sort -u | wc -l)" 4
 check 'pods go' 'deleted' "$k" delete pod own last --timeout=60s
+
+# Without CNI, and not on the machine's network.
+kill "$agent_pid" 2>/dev/null
+wait "$agent_pid" 2>/dev/null
+start_agent --device-plugin external --network-without-cni none
+gpu_pod alone 0 | sed 's/, resources.*}}}/}/' | "$k" apply -f - >/dev/null
+check 'no network of its own without CNI' 'network is not ready' sh -c \
+  "for i in \$(seq 100); do '$k' get events | grep -m1 'network is not ready' && break; sleep 0.3; done"
+gpu_pod shares 0 | sed -e 's/, resources.*}}}/}/' -e 's/^spec:/spec:\n  hostNetwork: true/' | "$k" apply -f - >/dev/null
+check 'but on the machine'"'"'s' 'condition met' "$k" wait --for=condition=Ready pod/shares --timeout=60s
+"$k" delete pod alone shares >/dev/null
 
 # CPUs of a container's own, on a machine that has two.
 if [ "$(nproc)" -ge 2 ]; then

@@ -25,6 +25,7 @@
 #include "berth/node/numa_entries.h"
 #include "berth/node/orphan.h"
 #include "berth/node/plugin_endpoints.h"
+#include "berth/node/pod_refusal.h"
 #include "berth/node/pod_worker.h"
 #include "berth/node/resource_check.h"
 #include "berth/node/shared_cpus.h"
@@ -144,6 +145,7 @@ struct Agent::State : std::enable_shared_from_this<State> {
   void consider_later();
   void consider();
   void try_admit(const std::string& uid, PodWorker& worker);
+  bool refuse(const std::string& uid, PodWorker& worker);
   void on_verdict(const std::string& uid, const AllocationVerdict& verdict);
   void count(const AllocationVerdict& verdict);
   model::ResourceList allocatable() const;
@@ -428,6 +430,9 @@ void Agent::State::try_admit(const std::string& uid, PodWorker& worker) {
       }
     }
   }
+  if (place.contents && refuse(uid, worker)) {
+    return;
+  }
   // What no live plugin vouches for is a matter of waiting, which the device manager decides.
   const auto skip = [this](std::string_view resource) {
     return is_extended_resource(resource) && needs_plugin(resource) && !devices.live(resource);
@@ -448,6 +453,25 @@ void Agent::State::try_admit(const std::string& uid, PodWorker& worker) {
   admitting_since = place.loop->now();
   devices.allocate(worker.pod(), AllocationScope::Whole,
                    [this, uid](const AllocationVerdict& verdict) { on_verdict(uid, verdict); });
+}
+
+// What a real machine has once, or does not let pods change.
+bool Agent::State::refuse(const std::string& uid, PodWorker& worker) {
+  std::vector<const api::json::value*> others;
+  for (const auto& [other_uid, other] : workers) {
+    if (other_uid != uid && other->occupies()) {
+      others.push_back(&other->stored().json());
+    }
+  }
+  const api::json::value& pod = worker.stored().json();
+  auto refusal = sysctl_refusal(pod, options.unsafe_sysctls);
+  if (!refusal) {
+    refusal = host_port_refusal(pod, others);
+  }
+  if (refusal) {
+    worker.reject(refusal->reason, refusal->message);
+  }
+  return refusal.has_value();
 }
 
 void Agent::State::on_verdict(const std::string& uid, const AllocationVerdict& verdict) {

@@ -44,6 +44,8 @@ struct AgentOptions {
   Duration status_wait = Duration::seconds(10);
   /// What is done about NUMA nodes: topology, CPU and memory manager policies; by default none.
   topology::Rules numa;
+  /// Patterns of sysctls that are let in beside the safe ones; for machines with contents.
+  std::vector<std::string> unsafe_sysctls;
   std::uint64_t seed = 1;
 };
 

@@ -32,6 +32,12 @@ Result<void> PodContents::complete(const api::Object& object, const model::Pod& 
                                    runtime::SandboxConfig& config) const {
   const std::string folder = contents_->log_folder(pod);
   BERTH_CHECK(make_folder(folder, 0755));
+  const DnsSettings& dns = contents_->options().dns;
+  constexpr std::size_t kMostBytes = std::size_t{64} * 1024;
+  const auto machine = read_file(dns.resolv_conf, kMostBytes);
+  if (machine || !dns.cluster_servers.empty()) {
+    config.dns = pod_dns(object.json(), dns, parse_resolv_conf(machine.value_or("")));
+  }
   return complete_sandbox(object.json(), contents_->options().kubelet_root, folder, config);
 }
 

@@ -36,6 +36,69 @@ class OnAFurnishedMachine : public test::FurnishedMachine {
   }
 };
 
+TEST_F(OnAFurnishedMachine, ASandboxIsMadeOfWhatItsPodSays) {
+  auto pod = bound("p").limit("hugepages-2Mi", "4Mi").limit("memory", "1Gi");
+  with(pod, R"({"ports": [{"containerPort": 53, "hostPort": 5353, "protocol": "UDP"},
+                          {"containerPort": 80}]})");
+  with_spec(pod, R"({"dnsPolicy": "None", "dnsConfig": {"nameservers": ["192.0.2.7"]},
+      "securityContext": {"sysctls": [{"name": "net/ipv4/tcp_syncookies", "value": "0"}]}})");
+  plane.create(pod);
+  run(Duration::seconds(10));
+  ASSERT_THAT(runtime->sandboxes, SizeIs(1)) << ::testing::PrintToString(events("p"));
+  const runtime::SandboxConfig& sandbox = runtime->sandboxes[0];
+  EXPECT_THAT(sandbox.dns.value().servers, ElementsAre("192.0.2.7"));
+  ASSERT_THAT(sandbox.ports, SizeIs(1));
+  EXPECT_EQ(sandbox.ports[0].host_port, 5353);
+  EXPECT_EQ(sandbox.ports[0].container_port, 53);
+  EXPECT_THAT(sandbox.sysctls, ElementsAre(Pair("net.ipv4.tcp_syncookies", "0")));
+}
+
+TEST_F(OnAFurnishedMachine, WhatWouldReachOthersIsTurnedAway) {
+  auto sysctl = bound("sysctl");
+  with_spec(sysctl,
+            R"({"securityContext": {"sysctls": [{"name": "kernel.msgmax", "value": "9"}]}})");
+  plane.create(sysctl);
+  run(Duration::seconds(10));
+  EXPECT_EQ(api::string_at(stored("sysctl").json(), "status.reason"), "SysctlForbidden");
+  EXPECT_THAT(events("sysctl"),
+              Contains("SysctlForbidden: forbidden sysctl: \"kernel.msgmax\" not allowlisted"));
+
+  for (const char* name : {"first", "second"}) {
+    auto pod = bound(name);
+    with(pod, R"({"ports": [{"containerPort": 80, "hostPort": 8080}]})");
+    plane.create(pod);
+    run(Duration::seconds(10));
+  }
+  EXPECT_EQ(api::string_at(stored("first").json(), "status.phase"), "Running");
+  EXPECT_EQ(api::string_at(stored("second").json(), "status.phase"), "Failed");
+  EXPECT_EQ(api::string_at(stored("second").json(), "status.reason"), "NodePorts");
+  plane.remove(client::kPods, {"default", "first"});
+  run(Duration::minutes(1));
+  auto third = bound("third");
+  with(third, R"({"ports": [{"containerPort": 80, "hostPort": 8080}]})");
+  plane.create(third);
+  run(Duration::seconds(10));
+  EXPECT_EQ(api::string_at(stored("third").json(), "status.phase"), "Running");
+}
+
+TEST_F(OnAFurnishedMachine, APodThatFillsItsScratchIsEvicted) {
+  auto pod = bound("p");
+  with(pod, R"({"volumeMounts": [{"name": "scratch", "mountPath": "/scratch"}]})");
+  with_spec(pod, R"({"volumes": [{"name": "scratch", "emptyDir": {"sizeLimit": "1Mi"}}]})");
+  plane.create(pod);
+  run(Duration::seconds(30));
+  ASSERT_EQ(api::string_at(stored("p").json(), "status.phase"), "Running");
+  const std::string big =
+      "kubelet/pods/" + uid("p") + "/volumes/kubernetes.io~empty-dir/scratch/big";
+  write(big, std::string(2 << 20, 'x'));
+  run(Duration::minutes(2));
+  EXPECT_EQ(api::string_at(stored("p").json(), "status.phase"), "Failed");
+  EXPECT_EQ(api::string_at(stored("p").json(), "status.reason"), "Evicted");
+  const std::string message = "Usage of EmptyDir volume \"scratch\" exceeds the limit \"1Mi\". ";
+  EXPECT_EQ(api::string_at(stored("p").json(), "status.message"), message);
+  EXPECT_THAT(events("p"), Contains("Evicted: " + message));
+}
+
 TEST_F(OnAFurnishedMachine, AContainerIsMadeOfWhatItsPodSays) {
   config_map("c", R"({"greeting": "hello"})");
   auto pod = bound("p").cpu("500m").limit("cpu", "1").memory("1Gi").limit("memory", "1Gi");

@@ -201,6 +201,9 @@ void PodWorker::sync() {
   } else if (admitted_) {
     run(view());
   }
+  if (limits_) {
+    ending() ? limits_->stop() : limits_->watch();
+  }
   if (in_passing()) {
     write_status_soon();
   } else {

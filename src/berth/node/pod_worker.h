@@ -17,6 +17,7 @@
 #include "berth/node/container_config.h"
 #include "berth/node/device_health_watch.h"
 #include "berth/node/device_manager.h"
+#include "berth/node/empty_dir_limits.h"
 #include "berth/node/hooks/pod_hooks.h"
 #include "berth/node/pod_actions.h"
 #include "berth/node/pod_contents.h"
@@ -73,6 +74,7 @@ class PodWorker : public std::enable_shared_from_this<PodWorker> {
   void wait(const std::string& message, const std::string& reason = "");
 
   const std::shared_ptr<const model::Pod>& pod() const { return pod_; }
+  const api::Object& stored() const { return writer_->pod(); }
   /// Its sandboxes and containers, as far as they are known.
   const PodRecord& record() const { return containers_->record(); }
   /// Neither admitted nor on its way out: somebody must decide.
@@ -138,6 +140,7 @@ class PodWorker : public std::enable_shared_from_this<PodWorker> {
   std::shared_ptr<PodContents> contents_;
   std::unique_ptr<PodProbes> probes_;
   std::shared_ptr<PodHooks> hooks_;
+  std::shared_ptr<EmptyDirLimits> limits_;
   std::optional<TimePoint> start_time_;
 
   bool admitted_ = false;

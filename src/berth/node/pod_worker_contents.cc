@@ -48,6 +48,16 @@ void PodWorker::make_contents() {
                                   self->end_unhealthy(id, why, grace);
                                 }
                               }});
+  limits_ = std::make_shared<EmptyDirLimits>(
+      *place_.loop, *place_.contents->place().background,
+      limited_folders(object().json(), pod_->meta.uid, place_.contents->options().kubelet_root),
+      [weak](const std::string& message) {
+        if (const auto self = weak.lock(); self && !self->ending()) {
+          self->event(EventType::Warning, "Evicted", message);
+          self->verdict_ = Verdict{"Failed", {"Evicted", message}};
+          self->kick();
+        }
+      });
   hooks_ = std::make_shared<PodHooks>(
       checks, PodHooksEvents{
                   .tell = tell, .on_change = on_change, .on_failed = [weak](const std::string& id) {

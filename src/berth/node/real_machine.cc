@@ -172,7 +172,8 @@ void RealMachine::State::become_node(const runtime::cri::RuntimeInfo& info) {
                                  .network = &network},
                    ContentsOptions{.kubelet_root = options.root,
                                    .log_root = options.pod_logs,
-                                   .owner = options.name});
+                                   .owner = options.name,
+                                   .dns = options.dns});
   agent = std::make_unique<Agent>(
       AgentPlace{.loop = loop,
                  .client = client,
@@ -190,12 +191,14 @@ void RealMachine::State::become_node(const runtime::cri::RuntimeInfo& info) {
                    .labels = labels(),
                    .taints = options.taints,
                    .numa = numa,
+                   .unsafe_sysctls = options.unsafe_sysctls,
                    .seed = static_cast<std::uint64_t>(loop->now().unix_nanos())});
   serve_neighbours();
   say(fmt::format("node {} runs containers with {} {}{}", options.name, info.name, info.version,
                   info.network_ready ? ""
-                                     : "; no network for pods is configured: they share the "
-                                       "machine's"));
+                  : options.cri.without_network == runtime::cri::CriOptions::WithoutNetwork::Share
+                      ? "; no network for pods is configured: they share the machine's"
+                      : "; no network for pods is configured: those without hostNetwork wait"));
 }
 
 // A machine whose NUMA nodes cannot be made out is a node like any other, unless its owner counts

@@ -12,6 +12,7 @@
 #include "berth/deviceplugin/config/config.h"
 #include "berth/model/node.h"
 #include "berth/node/agent.h"
+#include "berth/node/contents/pod_dns.h"
 #include "berth/node/machine_facts.h"
 #include "berth/runtime/cri/cri_runtime.h"
 #include "berth/topology/settings.h"
@@ -38,6 +39,8 @@ struct RealMachineOptions {
   std::string sysfs = "/sys"; ///< where Linux tells of CPUs and NUMA nodes
   topology::Settings numa;    ///< topology, CPU and memory manager policies; by default none
   SystemReserve reserve;
+  DnsSettings dns;
+  std::vector<std::string> unsafe_sysctls; ///< patterns, "net.core.*"
   int max_pods = 110;
   api::Labels labels;
   std::vector<model::Taint> taints;

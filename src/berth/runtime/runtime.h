@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -42,8 +43,28 @@ struct Resources {
   std::int64_t cpu_period_us = 0;
   std::int64_t memory_limit_bytes = 0;
   std::int64_t oom_score_adj = 0;
+  std::map<std::string, std::int64_t> hugepages; ///< bytes by page size, "2MB"
 
   bool operator==(const Resources&) const = default;
+};
+
+/// What a pod's resolv.conf says.
+struct DnsConfig {
+  std::vector<std::string> servers;
+  std::vector<std::string> searches;
+  std::vector<std::string> options; ///< "ndots:5"
+
+  bool operator==(const DnsConfig&) const = default;
+};
+
+/// A port of the machine that leads to a pod with a network of its own.
+struct PortMapping {
+  enum class Protocol { Tcp, Udp, Sctp } protocol = Protocol::Tcp;
+  std::int32_t container_port = 0;
+  std::int32_t host_port = 0;
+  std::string host_ip;
+
+  bool operator==(const PortMapping&) const = default;
 };
 
 struct SandboxConfig {
@@ -59,7 +80,10 @@ struct SandboxConfig {
   std::string log_directory; ///< of the pod; "": its containers' output is not kept
   api::Labels labels;
   api::Labels annotations;
-  SecurityContext security; ///< of the pod: what its containers do not say otherwise
+  SecurityContext security;     ///< of the pod: what its containers do not say otherwise
+  std::optional<DnsConfig> dns; ///< none: the runtime's choice
+  std::vector<PortMapping> ports;
+  std::map<std::string, std::string> sysctls;
 };
 
 struct Device {

@@ -57,6 +57,19 @@ Result<std::vector<model::Taint>> taints_of(std::string_view text) {
   return taints;
 }
 
+/// What is between commas.
+std::vector<std::string> parts_of(std::string_view text) {
+  std::vector<std::string> parts;
+  while (!text.empty()) {
+    const std::string_view part = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), part.size() + 1));
+    if (!part.empty()) {
+      parts.emplace_back(part);
+    }
+  }
+  return parts;
+}
+
 Result<int> max_pods_of(const std::string& text) {
   int pods = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), pods);
@@ -89,6 +102,13 @@ Result<MachineChoice> machine_choice(const Values& values) {
   BERTH_TRY(machine.max_pods, max_pods_of(values.get("--max-pods", "110")));
   BERTH_TRY(machine.labels, labels_of(values.get("--node-labels")));
   BERTH_TRY(machine.taints, taints_of(values.get("--register-with-taints")));
+  machine.dns.cluster_servers = parts_of(values.get("--cluster-dns"));
+  machine.dns.cluster_domain = values.get("--cluster-domain", machine.dns.cluster_domain);
+  machine.dns.resolv_conf = values.get("--resolv-conf", machine.dns.resolv_conf);
+  machine.unsafe_sysctls = parts_of(values.get("--allowed-unsafe-sysctls"));
+  machine.cri.without_network = values.get("--network-without-cni", "host") == "none"
+                                    ? runtime::cri::CriOptions::WithoutNetwork::Refuse
+                                    : runtime::cri::CriOptions::WithoutNetwork::Share;
   BERTH_TRY(NumaChoice numa, numa_choice(values));
   machine.numa = std::move(numa.settings);
   machine.reserve = numa.reserve;
@@ -145,6 +165,35 @@ std::vector<Flag> machine_flags() {
        .group = "RUNTIME",
        .fallback = kPodLogs,
        .offers = Offers::Files},
+      {.name = "--network-without-cni",
+       .value = "HOW",
+       .help = "pods while the runtime has no network for them: host: they share the "
+               "machine's; none: those that do not ask for it wait, as with a kubelet "
+               "(docs/agent.md)",
+       .group = "NETWORK",
+       .fallback = "host",
+       .choices = {"host", "none"},
+       .offers = Offers::Choices},
+      {.name = "--cluster-dns",
+       .value = "IP,...",
+       .help = "the cluster's DNS servers, for pods with dnsPolicy ClusterFirst; else the "
+               "machine's",
+       .group = "NETWORK"},
+      {.name = "--cluster-domain",
+       .value = "DOMAIN",
+       .help = "the domain of the cluster's services",
+       .group = "NETWORK",
+       .fallback = "cluster.local"},
+      {.name = "--resolv-conf",
+       .value = "FILE",
+       .help = "the machine's resolver configuration",
+       .group = "NETWORK",
+       .fallback = "/etc/resolv.conf",
+       .offers = Offers::Files},
+      {.name = "--allowed-unsafe-sysctls",
+       .value = "PATTERN,...",
+       .help = "sysctls that pods may set beside the safe ones, such as net.core.*",
+       .group = "NETWORK"},
       {.name = "--device-plugin",
        .value = "WHO",
        .help = "own: this process gives the GPUs; external: whoever registers does, such as "

@@ -78,7 +78,9 @@ Command agent_command_table() {
            "An interrupt or SIGTERM ends it. Containers go on: the next agent of the same name "
            "finds them and leaves them their devices. Pods of other agents, or of a kubelet, on "
            "the same runtime are not touched.",
-           "Where no network for pods is configured (CNI), pods share the machine's network."},
+           "Where no network for pods is configured (CNI), pods share the machine's network, "
+           "unless "
+           "--network-without-cni says otherwise."},
       .flags = flags(),
       .examples = {{"a node of the cluster that berth up runs",
                     "agent --kubeconfig ~/.berth/kubeconfig"},

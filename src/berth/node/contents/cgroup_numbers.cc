@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
 
 #include "berth/model/requests.h"
 
@@ -31,6 +34,17 @@ std::int64_t requested(const model::Container& container, std::string_view resou
     own = amount(container.resources.limits, resource);
   }
   return own ? std::max<std::int64_t>((own->*unit)(), 0) : 0;
+}
+
+/// The kernel's "2MB" of "hugepages-2Mi"; none for another resource.
+std::optional<std::string> page_size_of(std::string_view resource) {
+  constexpr std::string_view kPrefix = "hugepages-";
+  if (!resource.starts_with(kPrefix) || !resource.ends_with('i')) {
+    return std::nullopt;
+  }
+  std::string size(resource.substr(kPrefix.size()));
+  size.back() = 'B';
+  return size;
 }
 
 std::int64_t shares(std::int64_t milli) {
@@ -83,6 +97,11 @@ runtime::Resources cgroup_numbers(const model::Pod& pod, const model::Container&
   }
   if (const api::Quantity* limit = amount(container.resources.limits, "memory")) {
     out.memory_limit_bytes = std::max<std::int64_t>(limit->value(), 0);
+  }
+  for (const auto& [resource, limit] : container.resources.limits) {
+    if (const auto size = page_size_of(resource)) {
+      out.hugepages[*size] = std::max<std::int64_t>(limit.value(), 0);
+    }
   }
   const std::string_view qos = model::qos_class(pod.spec);
   if (pod.spec.priority_class_name == kNodeCritical || qos == "Guaranteed") {

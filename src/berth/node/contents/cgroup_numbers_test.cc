@@ -65,6 +65,14 @@ INSTANTIATE_TEST_SUITE_P(
              numbers(2, 0, 0, 500), Role::Sidecar}),
     [](const auto& each) { return std::string(each.param.name); });
 
+TEST(CgroupNumbers, HugePagesAreNamedAsTheKernelNamesThem) {
+  const auto pod =
+      test::pod("p").limit("hugepages-2Mi", "4Mi").limit("hugepages-1Gi", "1Gi").build();
+  const auto got = cgroup_numbers(*pod, pod->spec.containers[0], Role::App, 100 * kGi);
+  EXPECT_EQ(got.hugepages,
+            (std::map<std::string, std::int64_t>{{"2MB", 4 << 20}, {"1GB", 1 << 30}}));
+}
+
 TEST(CgroupNumbers, AMachineOfUnknownSizeGivesNoShares) {
   const auto pod = test::pod("p").memory("1Gi").build();
   EXPECT_EQ(cgroup_numbers(*pod, pod->spec.containers[0], Role::App, 0).oom_score_adj, 999);

@@ -11,6 +11,7 @@
 #include "berth/client/client.h"
 #include "berth/client/token_source.h"
 #include "berth/model/pod.h"
+#include "berth/node/contents/pod_dns.h"
 #include "berth/node/images/image_pulls.h"
 #include "berth/node/volume_path.h"
 #include "berth/runtime/runtime.h"
@@ -35,6 +36,7 @@ struct ContentsOptions {
   std::string owner = "berth"; ///< the node's name: others may keep pods below the same root
   /// How often a running pod's volumes are made like the objects that they show.
   Duration volume_refresh = Duration::minutes(1);
+  DnsSettings dns;
 };
 
 /// What the node has for pods and what it has in all: limits that a container does not set, and

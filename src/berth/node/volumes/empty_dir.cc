@@ -3,6 +3,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "berth/api/quantity.h"
@@ -12,6 +14,7 @@
 namespace berth::node {
 namespace {
 
+constexpr std::string_view kHugePages = "HugePages";
 constexpr std::uint32_t kMode = 0777;
 constexpr std::uint32_t kGroupMode = 02770;
 
@@ -33,12 +36,15 @@ Result<EmptyDir> read_empty_dir(const api::json::value& source,
   const std::string_view medium = api::string_at(source, "medium");
   if (medium == "Memory") {
     wanted.medium = EmptyDir::Medium::Memory;
+  } else if (medium.starts_with(kHugePages) &&
+             (medium.size() == kHugePages.size() || medium[kHugePages.size()] == '-')) {
+    wanted.medium = EmptyDir::Medium::HugePages;
+    wanted.page_size = medium.substr(std::min(kHugePages.size() + 1, medium.size()));
   } else if (!medium.empty()) {
-    return fail(
-        Code::Invalid,
-        fmt::format("emptyDir medium is not supported on this node; try Memory, or none for "
-                    "the disk: {}",
-                    medium));
+    return fail(Code::Invalid, fmt::format("emptyDir medium is not supported on this node; try "
+                                           "Memory, HugePages-SIZE, or none for "
+                                           "the disk: {}",
+                                           medium));
   }
   if (const std::string_view limit = api::string_at(source, "sizeLimit"); !limit.empty()) {
     BERTH_TRY(const api::Quantity size, api::Quantity::parse(limit));
@@ -57,6 +63,9 @@ Result<SetUp> set_up_empty_dir(const std::string& path, const EmptyDir& wanted) 
   }
   BERTH_CHECK(make_folder(path, kMode));
   SetUp done;
+  if (wanted.medium == EmptyDir::Medium::HugePages) {
+    BERTH_CHECK(mount_hugepages(path, wanted.page_size));
+  }
   if (wanted.medium == EmptyDir::Medium::Memory) {
     if (const auto mounted = mount_tmpfs(path, wanted.size_bytes); !mounted) {
       if (mounted.error().code != Code::Forbidden) {

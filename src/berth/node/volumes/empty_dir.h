@@ -12,7 +12,8 @@
 namespace berth::node {
 
 struct EmptyDir {
-  enum class Medium { Disk, Memory } medium = Medium::Disk;
+  enum class Medium { Disk, Memory, HugePages } medium = Medium::Disk;
+  std::string page_size; ///< of huge pages, "2Mi"; "": the only size that the pod asks for
   std::optional<std::int64_t> size_bytes; ///< of memory it is the most that can be written
   std::optional<std::int64_t> group;      ///< fsGroup
 };

@@ -94,6 +94,18 @@ TEST_F(EmptyDirVolume, InMemoryIsMountedOrSaysThatItIsNot) {
   EXPECT_FALSE(is_mount_point(path("m")));
 }
 
+TEST_F(EmptyDirVolume, HugePagesAreMountedOrAnError) {
+  const EmptyDir wanted{.medium = EmptyDir::Medium::HugePages, .page_size = "2Mi"};
+  const auto made = set_up_empty_dir(path("h"), wanted);
+  EXPECT_EQ(made.has_value(), is_mount_point(path("h"))) << "there is no other place for them";
+  if (made) {
+    ASSERT_TRUE(set_up_empty_dir(path("h"), wanted)) << "a second time is no second mount";
+    ASSERT_TRUE(unmount_below(path("h")));
+  }
+  EXPECT_FALSE(
+      set_up_empty_dir(path("i"), {.medium = EmptyDir::Medium::HugePages, .page_size = "3Mi"}));
+}
+
 TEST_F(EmptyDirVolume, AnUnwritableFolderIsAnErrorThatNamesIt) {
   write("file", "");
   const auto made = set_up_empty_dir(path("file/below"), {});
@@ -107,7 +119,11 @@ TEST(EmptyDirSource, IsReadOrRefused) {
   };
   EXPECT_EQ(read(R"({"medium": "Memory", "sizeLimit": "1Mi"})")->size_bytes, 1 << 20);
   EXPECT_EQ(read("{}")->medium, EmptyDir::Medium::Disk);
-  EXPECT_FALSE(read(R"({"medium": "HugePages"})"));
+  EXPECT_EQ(read(R"({"medium": "HugePages"})")->medium, EmptyDir::Medium::HugePages);
+  EXPECT_EQ(read(R"({"medium": "HugePages"})")->page_size, "");
+  EXPECT_EQ(read(R"({"medium": "HugePages-2Mi"})")->page_size, "2Mi");
+  EXPECT_FALSE(read(R"({"medium": "HugePagesX"})"));
+  EXPECT_FALSE(read(R"({"medium": "Tape"})"));
   EXPECT_FALSE(read(R"({"sizeLimit": "lots"})"));
 }
 

@@ -50,6 +50,17 @@ std::string own_mountinfo() {
 
 } // namespace
 
+Result<void> mount_hugepages(const std::string& path, std::string_view page_size) {
+  if (page_size.ends_with('i')) {
+    page_size.remove_suffix(1); // the kernel's "2M"
+  }
+  const std::string options = fmt::format("pagesize={}", page_size);
+  if (::mount("nodev", path.c_str(), "hugetlbfs", 0, options.c_str()) != 0) {
+    return system_error("mount hugetlbfs of " + options + " at", path);
+  }
+  return {};
+}
+
 Result<void> mount_tmpfs(const std::string& path, std::optional<std::int64_t> size_bytes) {
   const std::string options =
       size_bytes ? fmt::format("size={},mode=0777", *size_bytes) : std::string("mode=0777");

@@ -14,6 +14,9 @@ namespace berth::node {
 
 /// Error Forbidden: this process may not mount.
 Result<void> mount_tmpfs(const std::string& path, std::optional<std::int64_t> size_bytes);
+/// Files in huge pages of a size such as "2Mi". Errors: Forbidden as above, Invalid: the kernel has
+/// none of that size.
+Result<void> mount_hugepages(const std::string& path, std::string_view page_size);
 /// Shows what `fd` is open on (a file or a folder) at `target` too.
 Result<void> bind_mount(int fd, const std::string& target);
 

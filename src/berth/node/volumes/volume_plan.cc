@@ -66,6 +66,28 @@ Result<VolumePlan> plan_claim(const json::value& volume, const Result<ClaimedPat
   return plan;
 }
 
+// What a volume of medium HugePages is made of that names no size.
+Result<std::string> only_page_size(const model::Pod& pod) {
+  constexpr std::string_view kPrefix = "hugepages-";
+  std::set<std::string> sizes;
+  for (const auto* containers : {&pod.spec.containers, &pod.spec.init_containers}) {
+    for (const model::Container& container : *containers) {
+      for (const auto& [resource, limit] : container.resources.limits) {
+        if (std::string_view(resource).starts_with(kPrefix)) {
+          sizes.insert(std::string(std::string_view(resource).substr(kPrefix.size())));
+        }
+      }
+    }
+  }
+  if (sizes.size() != 1) {
+    return fail(Code::Invalid,
+                fmt::format("emptyDir of medium HugePages needs a pod that asks for one size of "
+                            "huge pages; it asks for {}; try HugePages-SIZE",
+                            sizes.size()));
+  }
+  return *sizes.begin();
+}
+
 struct CarryOut {
   const VolumePlan* plan;
   TimePoint now;
@@ -104,7 +126,11 @@ Result<VolumePlan> plan_volume(const json::value& volume, const VolumeFacts& fac
     return plan;
   }
   if (const json::value* source = api::find(volume, "emptyDir")) {
-    BERTH_TRY(plan.what, read_empty_dir(*source, facts.projected.fs_group));
+    BERTH_TRY(EmptyDir empty, read_empty_dir(*source, facts.projected.fs_group));
+    if (empty.medium == EmptyDir::Medium::HugePages && empty.page_size.empty()) {
+      BERTH_TRY(empty.page_size, only_page_size(pod));
+    }
+    plan.what = std::move(empty);
     return plan;
   }
   if (auto files = files_of(volume, facts.projected)) {

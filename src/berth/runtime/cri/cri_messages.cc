@@ -108,6 +108,33 @@ void set_resources(const Resources& resources, pb::LinuxContainerResources& mess
   message.set_cpu_shares(resources.cpu_shares);
   message.set_memory_limit_in_bytes(resources.memory_limit_bytes);
   message.set_oom_score_adj(resources.oom_score_adj);
+  for (const auto& [size, bytes] : resources.hugepages) {
+    pb::HugepageLimit& added = *message.add_hugepage_limits();
+    added.set_page_size(size);
+    added.set_limit(static_cast<std::uint64_t>(bytes));
+  }
+}
+
+pb::Protocol protocol_of(PortMapping::Protocol protocol) {
+  return protocol == PortMapping::Protocol::Udp    ? pb::UDP
+         : protocol == PortMapping::Protocol::Sctp ? pb::SCTP
+                                                   : pb::TCP;
+}
+
+void set_network(const SandboxConfig& config, pb::PodSandboxConfig& message) {
+  if (config.dns) {
+    pb::DNSConfig& dns = *message.mutable_dns_config();
+    dns.mutable_servers()->Add(config.dns->servers.begin(), config.dns->servers.end());
+    dns.mutable_searches()->Add(config.dns->searches.begin(), config.dns->searches.end());
+    dns.mutable_options()->Add(config.dns->options.begin(), config.dns->options.end());
+  }
+  for (const PortMapping& port : config.ports) {
+    pb::PortMapping& added = *message.add_port_mappings();
+    added.set_protocol(protocol_of(port.protocol));
+    added.set_container_port(port.container_port);
+    added.set_host_port(port.host_port);
+    added.set_host_ip(port.host_ip);
+  }
 }
 
 pb::MountPropagation propagation_of(Mount::Propagation propagation) {
@@ -157,6 +184,8 @@ pb::PodSandboxConfig to_message(const SandboxConfig& config) {
   auto& annotations = *message.mutable_annotations();
   annotations[std::string(kLogDirectoryAnnotation)] = config.log_directory;
   annotations[std::string(kHostNamespacesAnnotation)] = host_namespaces(config);
+  set_network(config, message);
+  message.mutable_linux()->mutable_sysctls()->insert(config.sysctls.begin(), config.sysctls.end());
   auto& security = *message.mutable_linux()->mutable_security_context();
   set_identity(config.security, security);
   set_namespaces(config, *security.mutable_namespace_options());

@@ -383,6 +383,13 @@ void CriRuntime::run_pod_sandbox(SandboxConfig config, Done<SandboxStatus> done)
       done(tl::unexpected(info.error()));
       return;
     }
+    const bool share = state->options.without_network == CriOptions::WithoutNetwork::Share;
+    if (!info->network_ready && !share) {
+      done(fail(Code::Unavailable,
+                "network is not ready: container runtime network not ready: NetworkReady=false; "
+                "it has no CNI configuration"));
+      return;
+    }
     config.host_network = !info->network_ready;
     state->make_sandbox(std::move(config), std::move(done));
   });

@@ -22,6 +22,10 @@ struct CriOptions {
   std::string owner;
   /// Where CDI specs are, for runtimes that do not look themselves; the last one wins.
   std::vector<std::string> cdi_directories = {"/etc/cdi", "/var/run/cdi"};
+  /// What becomes of pods that do not ask for the machine's network while the runtime has none for
+  /// them: they share it, or are refused until there is one. The runtime is not asked: containerd
+  /// 1.6 keeps a sandbox that it could give no network, and cannot remove it either.
+  enum class WithoutNetwork { Share, Refuse } without_network = WithoutNetwork::Share;
   /// How often the runtime is asked what it has.
   Duration relist_every = Duration::seconds(1);
 };

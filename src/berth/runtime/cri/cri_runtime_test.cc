@@ -105,6 +105,63 @@ TEST_F(Cri, ARunningContainerIsMovedToOtherCpusAndKeepsItsLimits) {
   EXPECT_EQ(move("nobody").error().code, Code::NotFound);
 }
 
+TEST_F(Cri, ASandboxHasItsResolverPortsAndSysctls) {
+  SandboxConfig config = sandbox("u1");
+  config.dns = DnsConfig{{"192.0.2.1"}, {"example.org"}, {"ndots:5"}};
+  config.ports = {{.protocol = PortMapping::Protocol::Udp,
+                   .container_port = 53,
+                   .host_port = 5353,
+                   .host_ip = "192.0.2.9"}};
+  config.sysctls = {{"net.ipv4.tcp_syncookies", "1"}};
+  const auto made = run(config);
+  ASSERT_TRUE(made.has_value());
+  const test::cri::PodSandboxConfig& asked = fake->sandboxes.at(made->id).config;
+  EXPECT_THAT(asked.dns_config().servers(), ElementsAre("192.0.2.1"));
+  EXPECT_THAT(asked.dns_config().searches(), ElementsAre("example.org"));
+  EXPECT_THAT(asked.dns_config().options(), ElementsAre("ndots:5"));
+  ASSERT_EQ(asked.port_mappings_size(), 1);
+  EXPECT_EQ(asked.port_mappings(0).protocol(), test::cri::UDP);
+  EXPECT_EQ(asked.port_mappings(0).host_port(), 5353);
+  EXPECT_EQ(asked.linux().sysctls().at("net.ipv4.tcp_syncookies"), "1");
+  EXPECT_FALSE(fake->sandboxes.at(run(sandbox("u2"))->id).config.has_dns_config());
+  ContainerConfig with = container("u1");
+  with.resources.hugepages = {{"2MB", 4 << 20}};
+  const std::string id = create(made->id, with).value();
+  const auto& limits = fake->containers.at(id).config.linux().resources().hugepage_limits();
+  ASSERT_EQ(limits.size(), 1);
+  EXPECT_EQ(limits[0].page_size(), "2MB");
+  EXPECT_EQ(limits[0].limit(), 4U << 20U);
+}
+
+TEST_F(Cri, WithoutANetworkPodsShareTheMachinesOrWait) {
+  fake->network_ready = false;
+  const auto network = [&](CriRuntime& of, bool host) {
+    SandboxConfig config = sandbox(host ? "h" : "p");
+    config.host_network = host;
+    config.attempt = static_cast<std::uint32_t>(fake->sandboxes.size());
+    const auto made =
+        wait<SandboxStatus>([&](auto done) { of.run_pod_sandbox(config, std::move(done)); });
+    return fake->sandboxes.at(made->id)
+        .config.linux()
+        .security_context()
+        .namespace_options()
+        .network();
+  };
+  EXPECT_EQ(network(*runtime, false), test::cri::NODE);
+  CriRuntime strict(loop, CriOptions{.endpoint = path("s"),
+                                     .owner = "node-1",
+                                     .without_network = CriOptions::WithoutNetwork::Refuse});
+  EXPECT_EQ(network(strict, true), test::cri::NODE);
+  const std::size_t before = fake->sandboxes.size();
+  const auto refused = wait<SandboxStatus>(
+      [&](auto done) { strict.run_pod_sandbox(sandbox("q"), std::move(done)); });
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_THAT(refused.error().message, HasSubstr("network is not ready"));
+  EXPECT_THAT(fake->sandboxes, SizeIs(before)) << "the runtime was not asked";
+  fake->network_ready = true;
+  EXPECT_EQ(network(strict, false), test::cri::POD) << "there is one now";
+}
+
 TEST_F(Cri, TellsWhatItsOwnContainersUse) {
   const std::string id = started_container("u1");
   test::cri::ContainerStats& stats = *fake->stats.add_stats();
