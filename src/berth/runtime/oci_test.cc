@@ -112,10 +112,13 @@ TEST_F(Oci, WhatIsNotThereIsAnError) {
 
 TEST(NvidiaDeviceNumber, OfEachFileOfTheDriver) {
   const std::pair<const char*, std::pair<int, int>> known[] = {
-      {"/dev/nvidia0", {195, 0}},     {"/dev/nvidia15", {195, 15}},
+      {"/dev/nvidia0", {195, 0}},
+      {"/dev/nvidia15", {195, 15}},
       {"/dev/nvidia-caps/nvidia-cap147", {508, 147}},
-      {"/dev/nvidiactl", {195, 255}}, {"/dev/nvidia-modeset", {195, 254}},
-      {"/dev/nvidia-uvm", {510, 0}},  {"/dev/nvidia-uvm-tools", {510, 1}},
+      {"/dev/nvidiactl", {195, 255}},
+      {"/dev/nvidia-modeset", {195, 254}},
+      {"/dev/nvidia-uvm", {510, 0}},
+      {"/dev/nvidia-uvm-tools", {510, 1}},
   };
   for (const auto& [path, numbers] : known) {
     const auto number = nvidia_device_number(path);
