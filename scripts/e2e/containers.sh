@@ -183,6 +183,52 @@ check 'its GPUs are free again' 'condition met' "$k" wait --for=condition=Ready 
 same 'all four' "$(seen all c)" 'nvidia0 nvidia1 nvidia2 nvidia3'
 check 'and gone' 'deleted' "$k" delete pod all --timeout=60s
 
+# Parts of a GPU.
+part_pod() { # part_pod NAME FRACTION
+  cat <<YAML
+apiVersion: v1
+kind: Pod
+metadata: {name: $1, annotations: {gpu-fraction: '$2'}}
+spec:
+  terminationGracePeriodSeconds: 1
+  containers: [{name: c, image: local/busybox:1, command: [sleep, '100000']}]
+YAML
+}
+for name in half other; do part_pod "$name" 0.5 | "$k" apply -f - >/dev/null; done
+check 'two halves of a GPU run' 'condition met' "$k" wait --for=condition=Ready pod/half pod/other --timeout=60s
+half=$(seen half c)
+same 'a container with a part sees one GPU' "$(wc -w <<<"$half")" 1
+same 'both see the same' "$(seen other c)" "$half"
+same 'the device cgroup opens it and no other' "$(open_to half c)" "$half"
+check 'and they are told how much of it is theirs' '^0.5$' "$k" exec half -c c -- sh -c 'echo $GPU_PORTION'
+kill_hard "$agent_pid"
+start_agent
+check 'the agent comes back after a kill' 'condition met' "$k" wait --for=condition=Ready node/worker-1 --timeout=30s
+gpu_pod whole 3 | "$k" apply -f - >/dev/null
+check 'three whole GPUs are left beside them' 'condition met' "$k" wait --for=condition=Ready pod/whole --timeout=60s
+same 'and those are others' "$(tr ' ' '\n' <<<"$half $(seen whole c)" | sort -u | wc -l)" 4
+check 'they go' 'deleted' "$k" delete pod half other whole --timeout=60s
+
+# Time slices: four replicas of each GPU.
+kill "$agent_pid" 2>/dev/null
+wait "$agent_pid" 2>/dev/null
+cat >"$work/slices.yaml" <<'YAML'
+version: v1
+sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}
+YAML
+start_agent --device-plugin-config "$work/slices.yaml"
+check 'replicas are advertised' 'condition met' "$k" wait --for='jsonpath={.status.allocatable.nvidia\.com/gpu}=16' \
+  node/worker-1 --timeout=30s
+check 'and told by GPU' 'nvidia.com/gpu=replicas:0x4,1x4,2x4,3x4' "$k" get node worker-1 \
+  -o 'jsonpath={.metadata.annotations.berth\.dev/gpu-devices}'
+for name in slice1 slice2; do gpu_pod "$name" 1 | "$k" apply -f - >/dev/null; done
+check 'two slices run' 'condition met' "$k" wait --for=condition=Ready pod/slice1 pod/slice2 --timeout=60s
+same 'on two GPUs' "$(tr ' ' '\n' <<<"$(seen slice1 c) $(seen slice2 c)" | sort -u | wc -l)" 2
+same 'of which each can open its own' "$(open_to slice1 c)" "$(seen slice1 c)"
+chosen=$("$k" get pod slice1 -o 'jsonpath={.metadata.annotations.berth\.dev/gpu-slices}')
+same 'the one that the scheduler chose' "nvidia.com/gpu=$(seen slice1 c | sed s/nvidia//)x1" "$chosen"
+check 'slices go' 'deleted' "$k" delete pod slice1 slice2 --timeout=60s
+
 # The device plugin as a process of its own.
 kill "$agent_pid" 2>/dev/null
 wait "$agent_pid" 2>/dev/null

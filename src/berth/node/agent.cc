@@ -14,6 +14,7 @@
 #include "berth/client/events.h"
 #include "berth/client/informer.h"
 #include "berth/hardware/choose.h"
+#include "berth/model/hami.h"
 #include "berth/model/pod.h"
 #include "berth/node/chosen_slices.h"
 #include "berth/node/contents/contents.h"
@@ -524,7 +525,10 @@ model::ResourceList Agent::State::allocatable() const {
 }
 
 bool Agent::State::needs_plugin(std::string_view resource) const {
-  if (!is_extended_resource(resource)) {
+  // Amounts of HAMi's vGPUs are no devices: its plugin gives them with nvidia.com/gpu.
+  const bool amount = resource == model::hami::kMemory ||
+                      resource == model::hami::kMemoryPercentage || resource == model::hami::kCores;
+  if (amount || !is_extended_resource(resource)) {
     return false;
   }
   if (std::ranges::find(options.plugin_resources, resource) != options.plugin_resources.end()) {

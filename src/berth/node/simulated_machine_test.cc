@@ -45,6 +45,13 @@ TEST_F(Machine, RunsAPodToItsEnd) {
   EXPECT_TRUE(machine->agent()->settled());
 }
 
+TEST_F(Machine, AmountsOfHamisVgpusComeWithTheirGpu) {
+  plane.create(
+      bound("a").gpus(1).limit("nvidia.com/gpumem", "3000").limit("nvidia.com/gpucores", "30"));
+  run(Duration::seconds(10));
+  EXPECT_EQ(phase("a"), "Running");
+}
+
 TEST_F(Machine, AContainerSeesExactlyItsDevices) {
   plane.create(bound("a").gpus(2).annotation("berth.dev/gpu-indices", "2,5"));
   run(Duration::seconds(10));

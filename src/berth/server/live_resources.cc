@@ -73,6 +73,10 @@ constexpr std::string_view kGpus = R"({"spec": {"group": "metrics.berth.dev",
     "pod": {"type": "object", "description": "Who has it.", "properties": {
       "namespace": {"type": "string"}, "name": {"type": "string"}, "uid": {"type": "string"},
       "container": {"type": "string"}}},
+    "sharedBy": {"type": "array", "description": "Who has parts, replicas or MIG devices of it.",
+      "items": {"type": "object", "properties": {"namespace": {"type": "string"},
+      "name": {"type": "string"}, "uid": {"type": "string"}, "container": {"type": "string"},
+      "has": {"type": "string", "description": "500m, 2 replicas, 1g.10gb."}}}},
     "timestamp": {"type": "string", "format": "date-time"}, "window": {"type": "string"}}}}}]}})";
 
 std::string memory_text(std::int64_t bytes) {
@@ -194,6 +198,20 @@ json::object gpu_document(const schema::Resource& resource, const std::string& n
   return document;
 }
 
+json::array sharers_of(const GpuUsage& gpu, const std::map<std::string, api::Key>& pods) {
+  json::array out;
+  for (const GpuSharer& sharer : gpu.sharers) {
+    if (const auto pod = pods.find(sharer.pod_uid); pod != pods.end()) {
+      out.push_back(json::object{{"namespace", pod->second.ns},
+                                 {"name", pod->second.name},
+                                 {"uid", sharer.pod_uid},
+                                 {"container", sharer.container},
+                                 {"has", sharer.what}});
+    }
+  }
+  return out;
+}
+
 std::vector<api::Object> gpu_metrics(const Shared& shared, const schema::Resource& resource,
                                      const store::ListOptions& what) {
   const std::map<std::string, api::Key> pods = pods_by_uid(*shared.registry);
@@ -208,6 +226,9 @@ std::vector<api::Object> gpu_metrics(const Shared& shared, const schema::Resourc
                                        {"name", pod->second.name},
                                        {"uid", gpu.pod_uid},
                                        {"container", gpu.container}};
+      }
+      if (json::array sharers = sharers_of(gpu, pods); !sharers.empty()) {
+        document["sharedBy"] = std::move(sharers);
       }
       add(out, std::move(document));
     }

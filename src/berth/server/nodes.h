@@ -96,6 +96,13 @@ struct MigUsage {
   std::string container;
 };
 
+/// Who has a replica of a GPU, a MIG device on it, or a part of it.
+struct GpuSharer {
+  std::string pod_uid;
+  std::string container;
+  std::string what; ///< "500m", "4096Mi", "2 replicas", "1g.10gb", "2x1g.10gb"
+};
+
 struct GpuUsage {
   int index = 0;
   std::string uuid;
@@ -106,10 +113,11 @@ struct GpuUsage {
   std::optional<int> percent; ///< of the time that it computed
   std::string sickness;       ///< why it is unhealthy; "" if it is well
   int last_xid = 0;           ///< behind its sickness; 0 if none is known
-  std::string pod_uid;        ///< who has it; "" for nobody
+  std::string pod_uid;        ///< who has it, or the first of its sharers; "" for nobody
   std::string container;
   GpuReadings more;
-  std::vector<MigUsage> instances; ///< while it is cut
+  std::vector<MigUsage> instances;     ///< while it is cut
+  std::vector<GpuSharer> sharers = {}; ///< empty if it is given whole, or not at all
 };
 
 struct NodeUsage {

@@ -1,7 +1,6 @@
 #include "berth/topology/hint_merge.h"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 
 #include <fmt/format.h>
@@ -10,6 +9,7 @@
 
 #include "berth/base/rng.h"
 #include "berth/testing/numa_machines.h"
+#include "berth/testing/slow_hint_merge.h"
 
 namespace berth::topology {
 namespace {
@@ -23,94 +23,6 @@ Hint on(std::vector<int> nodes, bool preferred) {
 Hint anywhere(bool preferred) {
   return {.affinity = {}, .preferred = preferred};
 }
-
-// The rules written down as they are: every combination, one compared with the best so far.
-class Reference {
- public:
-  Reference(const MergeRules& rules, const Machine& machine) : rules_(rules), machine_(machine) {}
-
-  Hint merge(const Lists& lists) {
-    for (const auto& list : lists) {
-      int least = std::numeric_limits<int>::max();
-      for (const Hint& hint : list) {
-        if (hint.affinity) {
-          least = std::min(least, hint.affinity->count());
-        }
-      }
-      if (least != std::numeric_limits<int>::max()) {
-        wanted_ = std::max(wanted_, least);
-      }
-    }
-    combine(lists, 0, rules_.all, std::nullopt, true);
-    return best_.value_or(Hint{.affinity = rules_.all, .preferred = false});
-  }
-
- private:
-  void combine(const Lists& lists, std::size_t at, NumaMask shared, std::optional<NumaMask> first,
-               bool preferred) {
-    if (at == lists.size()) {
-      if (!shared.empty()) {
-        consider({.affinity = shared, .preferred = preferred});
-      }
-      return;
-    }
-    for (const Hint& hint : lists[at]) {
-      const bool equal = !first || !hint.affinity || *first == *hint.affinity;
-      combine(lists, at + 1, hint.affinity ? shared & *hint.affinity : shared,
-              first ? first : hint.affinity, preferred && hint.preferred && equal);
-    }
-  }
-  double average(NumaMask mask) const {
-    double sum = 0;
-    double pairs = 0;
-    for (const int a : mask.ids()) {
-      for (const int b : mask.ids()) {
-        sum += machine_.distance(a, b);
-        ++pairs;
-      }
-    }
-    return sum / pairs;
-  }
-  bool better(NumaMask candidate, NumaMask current) const {
-    if (candidate.count() != current.count()) {
-      return candidate.count() < current.count();
-    }
-    if (rules_.nearness == Nearness::Counts && average(candidate) != average(current)) {
-      return average(candidate) < average(current);
-    }
-    return candidate.bits() < current.bits();
-  }
-  void consider(const Hint& candidate) {
-    if (!best_ || replaces(candidate, *best_)) {
-      best_ = candidate;
-    }
-  }
-  bool replaces(const Hint& candidate, const Hint& current) const {
-    if (candidate.preferred != current.preferred) {
-      return candidate.preferred;
-    }
-    const NumaMask a = *candidate.affinity;
-    const NumaMask b = *current.affinity;
-    if (candidate.preferred || b.count() > wanted_) {
-      return better(a, b);
-    }
-    if (b.count() == wanted_) {
-      return a.count() == wanted_ && better(a, b);
-    }
-    if (a.count() > wanted_) {
-      return false;
-    }
-    if (a.count() == wanted_) {
-      return true;
-    }
-    return a.count() != b.count() ? a.count() > b.count() : better(a, b);
-  }
-
-  const MergeRules& rules_;
-  const Machine& machine_;
-  int wanted_ = 0;
-  std::optional<Hint> best_;
-};
 
 std::string describe(const Lists& lists) {
   std::string text;
@@ -136,7 +48,7 @@ TEST_P(Merging, FollowsTheRules) {
   const Machine machine = test::numa_machine({.sockets = 2, .nodes_per_socket = 2});
   const MergeRules rules{.all = machine.all_nodes()};
   EXPECT_EQ(merge_hints(GetParam().lists, rules, machine), GetParam().want);
-  EXPECT_EQ(Reference(rules, machine).merge(GetParam().lists), GetParam().want);
+  EXPECT_EQ(test::SlowHintMerge(rules, machine).merge(GetParam().lists), GetParam().want);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -202,7 +114,7 @@ TEST_P(Merges, MergingEqualsTheCartesianProduct) {
     const MergeRules rules{.all = machine.all_nodes(),
                            .nearness = rng.chance(1, 2) ? Nearness::Counts : Nearness::Ignored};
     const Lists lists = random_lists(rng, sockets * per_socket);
-    const Hint want = Reference(rules, machine).merge(lists);
+    const Hint want = test::SlowHintMerge(rules, machine).merge(lists);
     const Hint got = merge_hints(lists, rules, machine);
     ASSERT_EQ(got, want) << describe(lists) << " gives " << describe({{got}}) << " and should "
                          << describe({{want}});
@@ -222,7 +134,7 @@ TEST_P(Merges, LongListsAreMergedAsShortOnesAre) {
       }
     }
   }
-  ASSERT_EQ(merge_hints(lists, rules, machine), Reference(rules, machine).merge(lists))
+  ASSERT_EQ(merge_hints(lists, rules, machine), test::SlowHintMerge(rules, machine).merge(lists))
       << describe(lists);
 }
 

@@ -7,6 +7,8 @@
 
 #include "berth/cli/agent/numa_flags.h"
 #include "berth/cli/platform_files.h"
+#include "berth/cli/run/manifest_files.h"
+#include "berth/deviceplugin/config/settings.h"
 
 namespace berth::cli {
 namespace {
@@ -80,6 +82,20 @@ Result<int> max_pods_of(const std::string& text) {
   return pods;
 }
 
+/// What the file says, and CDI names beside, by which the agent's runtimes go.
+Result<deviceplugin::Config> plugin_config_of(const Values& values) {
+  const std::string path = values.get("--device-plugin-config");
+  if (path.empty()) {
+    return node::real_plugin_config();
+  }
+  BERTH_TRY(const std::string text, read_text(path));
+  BERTH_TRY(deviceplugin::Config config,
+            deviceplugin::make_config(
+                {.file_text = text, .file_name = path, .environment = {}, .flags = {}}));
+  config.flags.plugin.device_list_strategies.cdi_cri = true;
+  return config;
+}
+
 } // namespace
 
 Result<MachineChoice> machine_choice(const Values& values) {
@@ -93,7 +109,10 @@ Result<MachineChoice> machine_choice(const Values& values) {
   machine.root = values.get("--root-dir", kRoot);
   machine.pod_logs = values.get("--pod-logs-dir", kPodLogs);
   machine.cdi_directory = values.get("--cdi-dir", kCdi);
-  machine.plugin_config.flags.nvidia_dev_root = values.get("--nvidia-dev-root");
+  BERTH_TRY(machine.plugin_config, plugin_config_of(values));
+  if (values.has("--nvidia-dev-root")) {
+    machine.plugin_config.flags.nvidia_dev_root = values.get("--nvidia-dev-root");
+  }
   machine.plugin = values.get("--device-plugin", "own") == "external"
                        ? node::RealMachineOptions::Plugin::External
                        : node::RealMachineOptions::Plugin::Own;
@@ -202,6 +221,12 @@ std::vector<Flag> machine_flags() {
        .fallback = "own",
        .choices = {"own", "external"},
        .offers = Offers::Choices},
+      {.name = "--device-plugin-config",
+       .value = "FILE",
+       .help = "how this process gives the GPUs, MIG and sharing: a configuration of NVIDIA's "
+               "device plugin",
+       .group = "GPUS",
+       .offers = Offers::Files},
       {.name = "--cdi-dir",
        .value = "DIRECTORY",
        .help = "where CDI specs are written and, for runtimes that know nothing of CDI, read",

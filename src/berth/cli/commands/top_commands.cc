@@ -130,6 +130,16 @@ report::Table containers_table(const std::vector<PodRow>& rows) {
   return table;
 }
 
+/// "default/a (500m), team/b (1g.10gb)".
+std::string names_of(const std::vector<GpuSharerRow>& sharers) {
+  std::string text;
+  for (const GpuSharerRow& sharer : sharers) {
+    text +=
+        fmt::format("{}{}/{} ({})", text.empty() ? "" : ", ", sharer.ns, sharer.pod, sharer.has);
+  }
+  return text;
+}
+
 report::Table gpus_table(const std::vector<GpuRow>& rows) {
   using enum Column::Align;
   report::Table table({{.title = "NODE"},
@@ -144,11 +154,13 @@ report::Table gpus_table(const std::vector<GpuRow>& rows) {
                        {.title = "CONTAINER", .show = Column::Show::Wide},
                        {.title = "UUID", .show = Column::Show::Wide}});
   for (const GpuRow& row : rows) {
+    const bool shared = !row.sharers.empty();
     table.add({row.node, fmt::to_string(row.index), row.product, fmt::format("{}%", row.percent),
                mebibytes(row.used_bytes), mebibytes(row.memory_bytes),
                report::Cell(row.sickness.empty() ? "Healthy" : row.sickness,
                             row.sickness.empty() ? Tone::Plain : Tone::Bad),
-               row.ns, row.pod, row.container, row.uuid});
+               shared ? "" : row.ns, shared ? names_of(row.sharers) : row.pod,
+               shared ? "" : row.container, row.uuid});
   }
   return table;
 }

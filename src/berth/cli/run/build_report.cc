@@ -301,8 +301,9 @@ void add_pods(report::RunReport& report, const RunFacts& facts,
   std::map<const cluster::PodWalk*, const Holding*> held;
   for (const Holding& holding : holdings) {
     held.emplace(holding.walk.get(), &holding);
-    report.gpu_millis_held += (std::min(holding.to, facts.end) - holding.from).count_millis() *
-                              static_cast<std::int64_t>(holding.gpus.size());
+  }
+  for (const auto& [from, to] : spans_held(holdings)) {
+    report.gpu_millis_held += (std::min(to, facts.end) - from).count_millis();
   }
   for (const auto& walk : facts.observer->record().pods()) {
     const auto pod = model::pod_view(walk->last);

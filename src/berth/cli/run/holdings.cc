@@ -5,12 +5,14 @@
 #include <cctype>
 #include <map>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "berth/hardware/platform.h"
+#include "berth/model/gpu_slices.h"
 #include "berth/model/node.h"
 #include "berth/model/pod.h"
 
@@ -50,6 +52,15 @@ std::vector<int> gpus_of(const model::Pod& pod, const Observer& observer) {
   const auto it = pod.meta.annotations.find(model::kGpuIndicesAnnotation);
   if (it != pod.meta.annotations.end()) {
     return indices_of(hardware::parse_gpu_indices(it->second).value_or(0));
+  }
+  if (const auto slices = model::slices_of_pod(pod.meta.annotations); !slices.empty()) {
+    std::set<int> gpus;
+    for (const auto& [resource, counts] : slices) {
+      for (const auto& [gpu, count] : counts) {
+        gpus.insert(gpu);
+      }
+    }
+    return {gpus.begin(), gpus.end()};
   }
   return indices_seen(observer.containers(pod.key()), pod.spec.node_name);
 }
@@ -97,11 +108,35 @@ std::vector<Holding> holdings_of(const Observer& observer, TimePoint end) {
   return out;
 }
 
+std::vector<std::pair<TimePoint, TimePoint>> spans_held(const std::vector<Holding>& holdings) {
+  using Span = std::pair<TimePoint, TimePoint>;
+  std::map<std::pair<std::string, int>, std::vector<Span>> by_gpu;
+  for (const Holding& holding : holdings) {
+    for (const int gpu : holding.gpus) {
+      by_gpu[{holding.node, gpu}].emplace_back(holding.from, holding.to);
+    }
+  }
+  std::vector<Span> out;
+  for (auto& [gpu, spans] : by_gpu) {
+    std::ranges::sort(spans);
+    bool open = false;
+    for (const Span& span : spans) {
+      if (open && span.first <= out.back().second) {
+        out.back().second = std::max(out.back().second, span.second);
+      } else {
+        out.push_back(span);
+        open = true;
+      }
+    }
+  }
+  return out;
+}
+
 TimePoint busiest_moment(const std::vector<Holding>& holdings, TimePoint fallback) {
   std::map<TimePoint, std::int64_t> changes;
-  for (const Holding& holding : holdings) {
-    changes[holding.from] += static_cast<std::int64_t>(holding.gpus.size());
-    changes[holding.to] -= static_cast<std::int64_t>(holding.gpus.size());
+  for (const auto& [from, to] : spans_held(holdings)) {
+    ++changes[from];
+    --changes[to];
   }
   TimePoint busiest = fallback;
   std::int64_t held = 0;
@@ -165,11 +200,13 @@ report::GpuMap map_at(TimePoint when, TimePoint start, const std::vector<Holding
   std::map<std::string, std::size_t> rows;
   for (const auto& [name, history] : observer.nodes()) {
     const NodeChange* now = history.at(when);
-    const int gpus = gpu_capacity(history.last);
+    // What nvidia.com/gpu counts may be replicas, or nothing where GPUs go by other names.
+    const hardware::Platform* platform = cluster.platform_of(name);
+    const int gpus =
+        platform ? static_cast<int>(platform->gpus.size()) : gpu_capacity(history.last);
     if (now == nullptr || !now->present || gpus == 0) {
       continue;
     }
-    const hardware::Platform* platform = cluster.platform_of(name);
     report::NodeMap row{
         .node = name, .platform = platform == nullptr ? "" : platform->name, .gpus = {}};
     row.gpus.resize(static_cast<std::size_t>(gpus));

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "berth/cli/run/observer.h"
@@ -27,6 +28,10 @@ struct Holding {
 /// In the order of the flight record. `end` closes what is still held; it counts as held at `end`
 /// itself.
 std::vector<Holding> holdings_of(const Observer& observer, TimePoint end);
+
+/// When GPUs are held, each GPU on its own: spans of one GPU that pods share are one. `from` before
+/// `to`, both by time. O(n log n).
+std::vector<std::pair<TimePoint, TimePoint>> spans_held(const std::vector<Holding>& holdings);
 
 /// The first moment at which most GPUs are held; `fallback` if none ever is. O(n log n).
 TimePoint busiest_moment(const std::vector<Holding>& holdings, TimePoint fallback);

@@ -1,7 +1,9 @@
 #include "berth/cli/run/holdings.h"
 
 #include <algorithm>
+#include <numeric>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +22,10 @@ Holding holding(std::int64_t from, std::int64_t to, std::size_t gpus) {
   Holding h;
   h.from = at(from);
   h.to = at(to);
+  static int number = 0; // GPUs of its own
+  h.node = fmt::format("n{}", number++);
   h.gpus.resize(gpus);
+  std::iota(h.gpus.begin(), h.gpus.end(), 0);
   return h;
 }
 
@@ -55,6 +60,17 @@ TEST(NaturalLess, IsAStrictWeakOrder) {
       EXPECT_TRUE(natural_less(a, c)) << a << " " << b << " " << c;
     }
   }
+}
+
+TEST(SpansHeld, PodsThatShareAGpuHoldItOnce) {
+  std::vector<Holding> shared = {holding(0, 10, 1), holding(5, 20, 1), holding(30, 40, 2)};
+  for (Holding& each : shared) {
+    each.node = "n";
+  }
+  EXPECT_THAT(spans_held(shared), ElementsAre(std::pair(at(0), at(20)), std::pair(at(30), at(40)),
+                                              std::pair(at(30), at(40))));
+  EXPECT_EQ(busiest_moment(shared, at(99)), at(30));
+  EXPECT_TRUE(spans_held({}).empty());
 }
 
 TEST(BusiestMoment, IsTheFirstWithMostGpus) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "berth/api/quantity.h"
@@ -95,6 +96,14 @@ json::object gpu_document(const GpuRow& row) {
     out["pod"] =
         json::object{{"namespace", row.ns}, {"name", row.pod}, {"container", row.container}};
   }
+  json::array sharers;
+  for (const GpuSharerRow& sharer : row.sharers) {
+    sharers.push_back(
+        json::object{{"namespace", sharer.ns}, {"name", sharer.pod}, {"has", sharer.has}});
+  }
+  if (!sharers.empty()) {
+    out["sharedBy"] = std::move(sharers);
+  }
   return out;
 }
 
@@ -114,6 +123,13 @@ std::vector<GpuRow> gpu_rows(const json::value& gpus) {
                     .ns = text_at(gpu, "pod.namespace"),
                     .pod = text_at(gpu, "pod.name"),
                     .container = text_at(gpu, "pod.container")});
+    const json::value* sharers = api::find(gpu, "sharedBy");
+    for (const json::value& sharer :
+         sharers && sharers->is_array() ? sharers->get_array() : json::array()) {
+      rows.back().sharers.push_back({.ns = text_at(sharer, "namespace"),
+                                     .pod = text_at(sharer, "name"),
+                                     .has = text_at(sharer, "has")});
+    }
   }
   return rows;
 }
@@ -178,11 +194,17 @@ std::vector<PodRow> pod_rows(const json::value& metrics, const std::vector<GpuRo
     at.emplace(std::pair(rows[i].ns, rows[i].name), i);
   }
   for (const GpuRow& gpu : gpus) {
-    if (const auto found = at.find({gpu.ns, gpu.pod}); found != at.end()) {
-      PodRow& row = rows[found->second];
-      row.node = gpu.node;
-      row.gpus.push_back(gpu.index);
-      row.gpu_percent += gpu.percent; // a sum, until all are in
+    std::set<std::pair<std::string, std::string>> pods{{gpu.ns, gpu.pod}};
+    for (const GpuSharerRow& sharer : gpu.sharers) {
+      pods.emplace(sharer.ns, sharer.pod);
+    }
+    for (const auto& pod : pods) {
+      if (const auto found = at.find(pod); found != at.end()) {
+        PodRow& row = rows[found->second];
+        row.node = gpu.node;
+        row.gpus.push_back(gpu.index);
+        row.gpu_percent += gpu.percent; // a sum, until all are in
+      }
     }
   }
   for (PodRow& row : rows) {

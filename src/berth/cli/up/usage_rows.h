@@ -42,6 +42,13 @@ struct PodRow {
   std::vector<ContainerRow> containers;
 };
 
+/// Who has a part, a replica or a MIG device of a GPU.
+struct GpuSharerRow {
+  std::string ns;
+  std::string pod;
+  std::string has; ///< "500m", "2 replicas", "1g.10gb"
+};
+
 struct GpuRow {
   std::string node;
   int index = 0;
@@ -52,8 +59,9 @@ struct GpuRow {
   std::int64_t memory_bytes = 0;
   std::string sickness; ///< "" if it is well
   std::string ns;
-  std::string pod; ///< "" for nobody
+  std::string pod; ///< "" for nobody; of several that share it the first
   std::string container;
+  std::vector<GpuSharerRow> sharers = {}; ///< where it is not given whole
 };
 
 /// The lists are those of the API: v1 NodeList, metrics.k8s.io NodeMetricsList and PodMetricsList,

@@ -66,6 +66,23 @@ TEST(UsageRows, Gpus) {
   EXPECT_EQ(api::find(document.at("items").as_array()[2], "pod"), nullptr);
 }
 
+TEST(UsageRows, GpusThatAreSharedNameEveryoneWhoHasSomethingOfThem) {
+  const auto rows = gpu_rows(read(R"({"items":[{"node":"n1","index":1,
+      "pod":{"namespace":"default","name":"a","container":"c"},
+      "sharedBy":[{"namespace":"default","name":"a","container":"c","has":"500m"},
+                  {"namespace":"team","name":"b","container":"c","has":"1g.10gb"}]}]})"));
+  ASSERT_EQ(rows.size(), 1U);
+  ASSERT_EQ(rows[0].sharers.size(), 2U);
+  EXPECT_EQ(rows[0].sharers[1].pod, "b");
+  EXPECT_EQ(rows[0].sharers[1].has, "1g.10gb");
+  EXPECT_THAT(api::to_json(to_document(rows)),
+              testing::HasSubstr(R"({"namespace":"team","name":"b","has":"1g.10gb"})"));
+  const auto pods =
+      pod_rows(read(R"({"items":[{"metadata":{"namespace":"team","name":"b"}}]})"), rows);
+  ASSERT_EQ(pods.size(), 1U);
+  EXPECT_THAT(pods[0].gpus, ElementsAre(1));
+}
+
 TEST(UsageRows, WhatIsNoListHasNoRows) {
   for (const char* text : {"null", "{}", R"({"items":{}})", R"({"items":[null,3,"x"]})"}) {
     EXPECT_LE(gpu_rows(read(text)).size(), 3U);
