@@ -158,8 +158,7 @@ void WorkQueue::add_backed_off(const api::Key& key) {
 
 void WorkQueue::looks_at(const api::Key& key, std::size_t objects) {
   if (objects >= kCrowd) {
-    state_->resting[key] =
-        state_->loop->now() + kRestForEach * static_cast<std::int64_t>(objects);
+    state_->resting[key] = state_->loop->now() + kRestForEach * static_cast<std::int64_t>(objects);
   }
 }
 

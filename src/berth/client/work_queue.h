@@ -43,9 +43,9 @@ class WorkQueue {
   void add_after(const api::Key& key, Duration delay);
   /// Makes the key due after its backoff, which doubles.
   void add_backed_off(const api::Key& key);
-  /// Says that the work begun on the key looks at so many objects: it is begun again after 20 us for
-  /// each of them at the earliest, so that a crowd whose members change one by one costs no square.
-  /// Fewer than 64 are looked at whenever they change.
+  /// Says that the work begun on the key looks at so many objects: it is begun again after 20 us
+  /// for each of them at the earliest, so that a crowd whose members change one by one costs no
+  /// square. Fewer than 64 are looked at whenever they change.
   void looks_at(const api::Key& key, std::size_t objects);
   /// Resets the key's backoff and drops its waiting timer; work already due still runs.
   void forget(const api::Key& key);

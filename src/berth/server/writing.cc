@@ -112,12 +112,12 @@ Answer<void> check_version(const api::Object& wanted) {
   if (digits && text.size() < kDigitsThatFit) { // zeroes in front
     return {};
   }
-  return tl::unexpected(Status{.code = 500,
-                               .reason = "",
-                               .message = fmt::format("strconv.ParseUint: parsing \"{}\": {}", text,
-                                                      digits ? "value out of range"
-                                                             : "invalid syntax"),
-                               .details = nullptr});
+  return tl::unexpected(
+      Status{.code = 500,
+             .reason = "",
+             .message = fmt::format("strconv.ParseUint: parsing \"{}\": {}", text,
+                                    digits ? "value out of range" : "invalid syntax"),
+             .details = nullptr});
 }
 
 /// The object as it is kept.

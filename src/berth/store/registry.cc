@@ -76,8 +76,7 @@ Result<void> check_deletion_unasked(const api::Object& current, const api::Objec
     const std::string path = fmt::format("metadata.{}", field);
     const api::json::value* wanted = api::find_path(next.json(), path);
     if (wanted != nullptr && !wanted->is_null() && !api::find_path(current.json(), path)) {
-      wrong.push_back(
-          invalid_value(path, boost::json::serialize(*wanted), "field is immutable"));
+      wrong.push_back(invalid_value(path, boost::json::serialize(*wanted), "field is immutable"));
     }
   }
   return wrong.empty() ? Result<void>()
