@@ -293,6 +293,21 @@ INSTANTIATE_TEST_SUITE_P(
              "\"tab\\there\"\n"},
         Case{R"([{"a":["b"]}])", "- a:\n  - b\n"}, Case{R"("x")", "x\n"}, Case{"{}", "{}\n"}));
 
+TEST(YamlWriter, LongKeysStandOnALineOfTheirOwn) {
+  const std::string fits(128, 'a');
+  const std::string longer(129, 'b');
+  const json::value value =
+      json::object{{fits, 1},
+                   {longer, "x"},
+                   {"in", json::array{json::object{{longer, json::object{{"c", 1}, {"d", 2}}}}}},
+                   {std::string(3000, '"'), json::array{1, json::object{{longer, json::array()}}}}};
+  const std::string text = to_yaml(value);
+  EXPECT_THAT(text, HasSubstr(fits + ": 1\n? " + longer + "\n: x\nin:\n- ? " + longer +
+                              "\n  : c: 1\n    d: 2\n? '\""));
+  EXPECT_THAT(text, HasSubstr("\n: - 1\n  - ? " + longer + "\n    : []\n"));
+  EXPECT_EQ(read(text), to_json(value));
+}
+
 std::string random_text(Rng& rng) {
   static const std::vector<std::string> kParts = {"a",
                                                   "Z",
@@ -376,7 +391,11 @@ json::value random_value(Rng& rng, int depth) {
   default: {
     json::object object;
     for (std::uint64_t n = rng.below(5); n > 0; --n) {
-      object[random_text(rng)] = random_value(rng, depth - 1);
+      std::string key = random_text(rng);
+      if (rng.chance(1, 20)) {
+        key += std::string(rng.below(1500), 'k');
+      }
+      object[key] = random_value(rng, depth - 1);
     }
     return object;
   }

@@ -12,6 +12,10 @@
 namespace berth::api {
 namespace {
 
+/// go-yaml's: what is longer is written as "? key" and ": value". A key on its value's line that
+/// has more than 1024 characters cannot be read.
+constexpr std::size_t kLongestSimpleKey = 128;
+
 bool reads_back_as_string(std::string_view text) {
   const auto value = resolve_plain_scalar(text);
   return value && value->is_string();
@@ -67,14 +71,20 @@ class YamlWriter {
     for (const auto& [key, value] : object) {
       margin(inlined ? 0 : indent);
       inlined = false;
+      const bool simple = key.size() <= kLongestSimpleKey;
+      out_ += simple ? "" : "? ";
       string(std::string_view(key.data(), key.size()), indent, Lines::Quoted);
+      if (!simple) {
+        out_ += '\n';
+        margin(indent);
+      }
       out_ += ':';
       if (value.is_object() && !value.get_object().empty()) {
-        out_ += '\n';
-        members(value.get_object(), indent + 2, false);
+        out_ += simple ? '\n' : ' ';
+        members(value.get_object(), indent + 2, !simple);
       } else if (value.is_array() && !value.get_array().empty()) {
-        out_ += '\n';
-        elements(value.get_array(), indent, false);
+        out_ += simple ? '\n' : ' ';
+        elements(value.get_array(), simple ? indent : indent + 2, !simple);
       } else {
         out_ += ' ';
         scalar(value, indent);
