@@ -32,6 +32,7 @@ struct NodeReporter::State : std::enable_shared_from_this<State> {
   bool busy = false;
   bool dirty = true; ///< the facts may have changed since the last write
   Timer retry;
+  std::uint64_t written_over = 0; ///< the version that the last write was to change
   TimePoint quiet_until; ///< what others changed is not put right before
   Duration backoff = kFirstBackoff;
 
@@ -113,8 +114,7 @@ struct NodeReporter::State : std::enable_shared_from_this<State> {
     if (result) {
       answered(result);
     } else if (result.error().code == Code::AlreadyExists) {
-      // It exists without the label this watches by.
-      read();
+      read(); // the watch has not told of it yet
     } else {
       answered(result);
     }
@@ -133,6 +133,7 @@ struct NodeReporter::State : std::enable_shared_from_this<State> {
 
   void write(api::json::value patch, client::Subresource subresource) {
     busy = true;
+    written_over = node.meta().resource_version;
     quiet_until = loop->now() + kPause;
     client->patch(client::kNodes, key(), std::move(patch), subresource,
                   [weak = weak_from_this()](const Result<api::Object>& result) {
@@ -146,8 +147,9 @@ struct NodeReporter::State : std::enable_shared_from_this<State> {
   void answered(const Result<api::Object>& result) {
     if (result) {
       backoff = kFirstBackoff;
-      // A metadata write may be followed by one of the status.
-      dirty = true;
+      // A metadata write may be followed by one of the status. What changes nothing would do so for
+      // ever: a server may see it otherwise.
+      dirty = result->meta().resource_version != written_over;
       take(*result);
       step();
       return;

@@ -79,12 +79,28 @@ void zero_forgotten(const json::value& stored, std::string_view list, const Node
   }
 }
 
-// What is stored, with the wanted members over it.
+bool same_amount(const json::value& a, const json::value& b) {
+  if (!a.is_string() || !b.is_string()) {
+    return false;
+  }
+  const auto one = api::Quantity::parse(std::string_view(a.get_string()));
+  const auto other = api::Quantity::parse(std::string_view(b.get_string()));
+  return one && other && *one == *other;
+}
+
+// What is stored, with the wanted amounts over it. A server writes amounts in its own way ("16Gi"
+// for 16777216Ki): an equal one stays as it is.
 json::value over_stored(const json::value& stored, std::string_view list,
                         const json::object& wanted) {
   const json::value* held = api::find_path(stored, fmt::format("status.{}", list));
-  json::value merged = held ? *held : json::value(json::object());
-  api::merge_patch(merged, wanted);
+  json::value merged = held && held->is_object() ? *held : json::value(json::object());
+  json::object& amounts = merged.get_object();
+  for (const auto& [resource, amount] : wanted) {
+    const json::value* before = amounts.if_contains(resource);
+    if (!before || !same_amount(*before, amount)) {
+      amounts[resource] = amount;
+    }
+  }
   return merged;
 }
 

@@ -79,6 +79,23 @@ TEST(NodePatches, AreNoneWhereNothingDiffers) {
   EXPECT_EQ(text(patches.status), "none");
 }
 
+// What the server has stored is what it was told, written its own way.
+TEST(NodePatches, AmountsAreComparedNotTheirTexts) {
+  const json::value made = parsed(R"({"metadata":{"name":"n"},"status":{
+    "capacity":{"memory":"16777216Ki","hugepages-2Mi":"0Ki","cpu":"2000m"},
+    "allocatable":{"memory":"1048576Ki"}}})");
+  json::value stored = parsed(R"({"metadata":{"name":"n"},"status":{
+    "capacity":{"memory":"16Gi","hugepages-2Mi":"0","cpu":"2"},
+    "allocatable":{"memory":"1Gi"}}})");
+  const auto same = node_patches(stored, made, NodeFacts());
+  ASSERT_TRUE(same.status.has_value()) << "conditions";
+  EXPECT_EQ(api::find_path(*same.status, "status.capacity"), nullptr);
+  EXPECT_EQ(api::find_path(*same.status, "status.allocatable"), nullptr);
+  stored.at("status").at("capacity").as_object()["memory"] = "8Gi";
+  const auto changed = node_patches(stored, made, NodeFacts());
+  EXPECT_EQ(api::string_at(*changed.status, "status.capacity.memory"), "16777216Ki");
+}
+
 TEST(NodePatches, NameWhatDiffers) {
   const json::value node = make_new_node(base(), facts());
   NodeFacts now = facts(8, 6);
