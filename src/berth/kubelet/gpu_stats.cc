@@ -11,7 +11,7 @@ namespace berth::kubelet {
 namespace {
 
 namespace json = api::json;
-using server::GpuReadings;
+using model::GpuReadings;
 using server::GpuUsage;
 
 struct Reading {

@@ -117,13 +117,13 @@ void RemoteNodes::measure(const std::vector<std::string>& nodes, std::function<v
   measuring->done = std::move(done);
   for (const auto& [node, agent] : asked) {
     measuring->usages[node];
-    ask(agent, "/stats/summary", measuring, [measuring, node = node](const json::value& document) {
+    ask(agent, "/stats/summary", measuring, [measuring, of = node](const json::value& document) {
       if (auto usage = read_stats_summary(document)) {
-        measuring->usages[node] = *std::move(usage);
+        measuring->usages[of] = *std::move(usage);
       }
     });
-    ask(agent, "/stats/gpus", measuring, [measuring, node = node](const json::value& document) {
-      measuring->gpus[node] = read_gpu_stats(document);
+    ask(agent, "/stats/gpus", measuring, [measuring, of = node](const json::value& document) {
+      measuring->gpus[of] = read_gpu_stats(document);
     });
   }
 }

@@ -7,6 +7,7 @@
 #include "berth/client/local_client.h"
 #include "berth/node/node_status.h"
 #include "berth/store/memory_store.h"
+#include "berth/testing/passing_client.h"
 
 namespace berth::node {
 namespace {
@@ -14,57 +15,26 @@ namespace {
 namespace json = boost::json;
 
 /// Counts patches, and takes the addresses out of every status: a server that knows better.
-class Opinionated final : public client::Client {
+class Opinionated final : public test::PassingClient {
  public:
-  Opinionated(store::Registry& registry, Loop& loop) : inner_(registry, loop) {}
+  using PassingClient::PassingClient;
   void patch(const client::GroupKind& kind, const api::Key& key, json::value patch,
              client::Subresource subresource, client::Done<api::Object> done) override {
     ++patches;
     if (subresource == client::Subresource::Status) {
       patch.at("status").get_object().erase("addresses");
     }
-    inner_.patch(kind, key, std::move(patch), subresource, std::move(done));
-  }
-  void get(const client::GroupKind& kind, const api::Key& key,
-           client::Done<api::Object> done) override {
-    inner_.get(kind, key, std::move(done));
-  }
-  void list(const client::ListOptions& what, client::Done<client::ObjectList> done) override {
-    inner_.list(what, std::move(done));
-  }
-  void create(api::Object object, client::Done<api::Object> done) override {
-    inner_.create(std::move(object), std::move(done));
-  }
-  void update(api::Object object, client::Subresource subresource,
-              client::Done<api::Object> done) override {
-    inner_.update(std::move(object), subresource, std::move(done));
-  }
-  void remove(const client::GroupKind& kind, const api::Key& key,
-              const client::DeleteOptions& options, client::Done<api::Object> done) override {
-    inner_.remove(kind, key, options, std::move(done));
-  }
-  void bind(const client::Binding& binding, client::Done<api::Object> done) override {
-    inner_.bind(binding, std::move(done));
-  }
-  std::unique_ptr<client::Watch>
-  watch(const client::WatchOptions& options,
-        std::function<void(Result<client::WatchEvent>)> on_event) override {
-    return inner_.watch(options, std::move(on_event));
-  }
-  std::unique_ptr<client::StandingLease> hold_lease(const client::LeaseSpec& lease) override {
-    return inner_.hold_lease(lease);
+    PassingClient::patch(kind, key, std::move(patch), subresource, std::move(done));
   }
   int patches = 0;
-
- private:
-  client::LocalClient inner_;
 };
 
 TEST(NodeReporter, DoesNotInsistOnWhatChangesNothing) {
   VirtualLoop loop{TimePoint::from_unix_seconds(1'700'000'000)};
   store::MemoryStore store;
   store::Registry registry(store, Rng(1));
-  Opinionated client(registry, loop);
+  client::LocalClient direct(registry, loop);
+  Opinionated client(direct);
   const json::value first = *api::parse_json(
       R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"n"},"status":{
           "capacity":{"cpu":"4"},"addresses":[{"type":"InternalIP","address":"10.0.0.1"}]}})");

@@ -50,13 +50,13 @@ template <class T> std::function<Value(const Device&)> of_card(std::optional<T> 
 }
 
 /// The same of what the driver tells of the card.
-std::function<Value(const Device&)> reading(GpuReadings::Number GpuReadings::*what) {
+std::function<Value(const Device&)> reading(model::GpuReadings::Number model::GpuReadings::*what) {
   return [what](const Device& device) { return text_of(device.gpu->more.*what); };
 }
 
 /// Watts of milliwatts.
 Value watts(const Device& device) {
-  const GpuReadings::Number milliwatts = device.gpu->more.milliwatts;
+  const model::GpuReadings::Number milliwatts = device.gpu->more.milliwatts;
   return milliwatts ? Value(fmt::to_string(static_cast<double>(*milliwatts) / 1000)) : std::nullopt;
 }
 
@@ -73,7 +73,7 @@ Value engine_active(const Device& device) {
 }
 
 const std::vector<Metric>& metrics() {
-  using R = GpuReadings;
+  using R = model::GpuReadings;
   static const std::vector<Metric> all = {
       {"DCGM_FI_DEV_SM_CLOCK", "gauge", "SM clock frequency (in MHz).", reading(&R::sm_clock_mhz)},
       {"DCGM_FI_DEV_MEM_CLOCK", "gauge", "Memory clock frequency (in MHz).",

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "berth/server/gpu_readings.h"
+#include "berth/model/gpu_readings.h"
 
 namespace berth::server {
 
@@ -33,7 +33,7 @@ struct GpuSample {
   std::optional<std::int64_t> used_mib;
   std::optional<std::int64_t> free_mib;
   std::optional<int> last_xid; ///< 0: none
-  GpuReadings more;
+  model::GpuReadings more;
   std::vector<MigSample> instances; ///< while it is cut; then it has no series of its own
 };
 

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "berth/base/time.h"
+#include "berth/model/gpu_readings.h"
 #include "berth/net/asio_loop.h"
 #include "berth/net/http.h"
-#include "berth/server/gpu_readings.h"
 #include "berth/server/status.h"
 
 namespace berth::server {
@@ -115,7 +115,7 @@ struct GpuUsage {
   int last_xid = 0;           ///< behind its sickness; 0 if none is known
   std::string pod_uid;        ///< who has it, or the first of its sharers; "" for nobody
   std::string container;
-  GpuReadings more;
+  model::GpuReadings more;
   std::vector<MigUsage> instances;     ///< while it is cut
   std::vector<GpuSharer> sharers = {}; ///< empty if it is given whole, or not at all
 };

@@ -32,29 +32,7 @@ void add_readings(const inventory::GpuReadings& read, server::GpuUsage& to) {
   if (to.last_xid == 0) {
     to.last_xid = static_cast<int>(read.last_xid.value_or(0));
   }
-  server::GpuReadings& more = to.more;
-  more.memory_free_bytes = read.memory_free_bytes;
-  more.memory_copy_percent = read.memory_copy_percent;
-  more.encoder_percent = read.encoder_percent;
-  more.decoder_percent = read.decoder_percent;
-  more.sm_clock_mhz = read.sm_clock_mhz;
-  more.memory_clock_mhz = read.memory_clock_mhz;
-  more.celsius = read.celsius;
-  more.memory_celsius = read.memory_celsius;
-  more.milliwatts = read.milliwatts;
-  more.energy_mj = read.energy_mj;
-  more.pcie_replays = read.pcie_replays;
-  more.ecc_single_volatile = read.ecc_single_volatile;
-  more.ecc_double_volatile = read.ecc_double_volatile;
-  more.ecc_single_aggregate = read.ecc_single_aggregate;
-  more.ecc_double_aggregate = read.ecc_double_aggregate;
-  more.corrected_rows = read.corrected_rows;
-  more.uncorrected_rows = read.uncorrected_rows;
-  more.row_failure = read.row_failure;
-  more.nvlink_flit_errors = read.nvlink_flit_errors;
-  more.nvlink_data_errors = read.nvlink_data_errors;
-  more.nvlink_replays = read.nvlink_replays;
-  more.nvlink_recoveries = read.nvlink_recoveries;
+  to.more = read;
 }
 
 } // namespace

@@ -1,10 +1,11 @@
-// What a GPU's driver tells of it beyond its load.
+// What a GPU's driver tells of it beyond its load: for who reads it (inventory/) and who shows it
+// (server/).
 #pragma once
 
 #include <cstdint>
 #include <optional>
 
-namespace berth::server {
+namespace berth::model {
 
 /// None: the driver does not tell.
 struct GpuReadings {
@@ -27,10 +28,10 @@ struct GpuReadings {
   Number corrected_rows; ///< of memory that were replaced
   Number uncorrected_rows;
   Number row_failure;        ///< 1: no row was left to replace one
-  Number nvlink_flit_errors; ///< of all links together
+  Number nvlink_flit_errors; ///< of all active links together
   Number nvlink_data_errors;
   Number nvlink_replays;
   Number nvlink_recoveries;
 };
 
-} // namespace berth::server
+} // namespace berth::model
