@@ -69,7 +69,7 @@ class ManagerOnDisk : public test::TempFiles {
     manager_ = std::make_unique<DeviceManager>(
         loop_, disk_,
         DeviceManagerOptions{.boot_id = "boot-1",
-                             .rpc_timeout = Duration::seconds(2),
+                             .rpc_timeout = Duration::seconds(5),
                              .needs_plugin = [](std::string_view name) { return name == kGpu; },
                              .gpu_of_index = [](int) { return std::optional<std::string>(); },
                              .holder_state = [](std::string_view) { return HolderState::Live; },
