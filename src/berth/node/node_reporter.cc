@@ -33,7 +33,7 @@ struct NodeReporter::State : std::enable_shared_from_this<State> {
   bool dirty = true; ///< the facts may have changed since the last write
   Timer retry;
   std::uint64_t written_over = 0; ///< the version that the last write was to change
-  TimePoint quiet_until; ///< what others changed is not put right before
+  TimePoint quiet_until;          ///< what others changed is not put right before
   Duration backoff = kFirstBackoff;
 
   State(Loop& on, client::Client& to, api::json::value document, std::function<NodeFacts()> ask,
