@@ -80,6 +80,14 @@ json::object document_of(const GpuUsage& gpu) {
     }
     out["instances"] = std::move(instances);
   }
+  if (!gpu.sharers.empty()) {
+    json::array sharers;
+    for (const server::GpuSharer& sharer : gpu.sharers) {
+      sharers.push_back(json::object{
+          {"uid", sharer.pod_uid}, {"container", sharer.container}, {"has", sharer.what}});
+    }
+    out["sharers"] = std::move(sharers);
+  }
   for (const Reading& each : kReadings) {
     if (const auto& value = gpu.more.*each.value) {
       out[each.name] = *value;
@@ -130,6 +138,14 @@ GpuUsage gpu_of(const json::value& in) {
                                .free_bytes = number_at(mig, "freeBytes"),
                                .pod_uid = text_at(mig, "pod.uid"),
                                .container = text_at(mig, "pod.container")});
+    }
+  }
+  const json::value* sharers = api::find(in, "sharers");
+  if (sharers != nullptr && sharers->is_array()) {
+    for (const json::value& sharer : sharers->get_array()) {
+      gpu.sharers.push_back({.pod_uid = text_at(sharer, "uid"),
+                             .container = text_at(sharer, "container"),
+                             .what = text_at(sharer, "has")});
     }
   }
   for (const Reading& each : kReadings) {

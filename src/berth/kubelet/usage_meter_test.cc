@@ -216,6 +216,8 @@ TEST(GpuStats, AreReadBackAsTheyWereMeant) {
   gpu.percent = 5;
   gpu.sickness = "lost";
   gpu.more.energy_mj = 1'000'000'000'000;
+  gpu.sharers = {{.pod_uid = "a", .container = "c", .what = "500m"},
+                 {.pod_uid = "b", .container = "d", .what = "2 replicas"}};
   const auto read = read_gpu_stats(gpu_stats({gpu}));
   ASSERT_THAT(read, SizeIs(1));
   EXPECT_EQ(read[0].index, 3);
@@ -223,6 +225,10 @@ TEST(GpuStats, AreReadBackAsTheyWereMeant) {
   EXPECT_EQ(read[0].used_bytes, std::nullopt);
   EXPECT_EQ(read[0].sickness, "lost");
   EXPECT_EQ(read[0].more.energy_mj, 1'000'000'000'000);
+  ASSERT_THAT(read[0].sharers, SizeIs(2));
+  EXPECT_EQ(read[0].sharers[1].pod_uid, "b");
+  EXPECT_EQ(read[0].sharers[1].container, "d");
+  EXPECT_EQ(read[0].sharers[1].what, "2 replicas");
   EXPECT_THAT(read_gpu_stats(*api::parse_json("{}")), IsEmpty());
   EXPECT_EQ(read_gpu_stats(*api::parse_json(R"({"gpus":[{"index":"x"}]})"))[0].index, 0);
 }

@@ -5,6 +5,9 @@
 #include <string_view>
 #include <utility>
 
+#include "berth/cli/gpu_sharers.h"
+#include "berth/node/gpu_devices.h"
+
 namespace berth::cli {
 namespace {
 
@@ -14,11 +17,12 @@ struct Owner {
 };
 
 /// By the device's id, without what tells who shares it.
-std::map<std::string, Owner> owners_of(const node::DeviceLedger& ledger) {
+std::map<std::string, Owner> owners_of(const std::vector<node::Holding>& holdings) {
   std::map<std::string, Owner> owners;
-  for (const node::Holding& holding : ledger.all()) {
+  for (const node::Holding& holding : holdings) {
     for (const std::string& id : holding.ids()) {
-      owners.try_emplace(id.substr(0, id.find("::")), Owner{holding.pod_uid, holding.container});
+      owners.try_emplace(std::string(node::without_replica(id)),
+                         Owner{holding.pod_uid, holding.container});
     }
   }
   return owners;
@@ -39,8 +43,9 @@ void add_readings(const inventory::GpuReadings& read, server::GpuUsage& to) {
 
 std::vector<server::GpuUsage> gpu_usage(const inventory::Inventory& inventory,
                                         const node::DeviceLedger* ledger) {
-  const std::map<std::string, Owner> owners =
-      ledger ? owners_of(*ledger) : std::map<std::string, Owner>();
+  const auto holdings = ledger ? ledger->all() : std::vector<node::Holding>();
+  const std::map<std::string, Owner> owners = owners_of(holdings);
+  auto sharers = gpu_sharers(holdings, inventory);
   std::vector<server::GpuUsage> all;
   for (const inventory::GpuInfo& gpu : inventory.gpus()) {
     const inventory::GpuProbe probe = inventory.probe(gpu.index);
@@ -59,6 +64,7 @@ std::vector<server::GpuUsage> gpu_usage(const inventory::Inventory& inventory,
       }
     };
     own(gpu.uuid, one);
+    one.sharers = std::move(sharers[gpu.index]);
     const inventory::GpuReadings read = inventory.readings(gpu.index);
     add_readings(read, one);
     for (const inventory::MigReading& mig : read.instances) {

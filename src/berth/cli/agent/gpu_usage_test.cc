@@ -63,7 +63,11 @@ TEST(GpuUsage, IsWhatTheDriverTellsAndWhoHasIt) {
   EXPECT_EQ(usage[1].last_xid, 79);
   EXPECT_NE(usage[1].sickness, "");
   EXPECT_EQ(usage[1].pod_uid, "u1") << "the first of those that share it";
+  ASSERT_THAT(usage[1].sharers, SizeIs(2));
+  EXPECT_EQ(usage[1].sharers[1].pod_uid, "u2");
+  EXPECT_EQ(usage[1].sharers[1].what, "1 replica");
   EXPECT_EQ(gpu_usage(TwoGpus(), nullptr)[1].pod_uid, "");
+  EXPECT_THAT(gpu_usage(TwoGpus(), nullptr)[1].sharers, SizeIs(0));
 }
 
 } // namespace

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "berth/cli/gpu_sharers.h"
 #include "berth/model/pod.h"
-#include "berth/node/gpu_devices.h"
 #include "berth/runtime/load_model.h"
 #include "berth/server/log_options.h"
 #include "berth/server/streams/stream_options.h"
@@ -77,49 +77,11 @@ Owners owners_of(const node::Agent& agent, const std::vector<runtime::ContainerS
   return owners;
 }
 
-/// "1g.10gb" of "nvidia.com/mig-1g.10gb"; "MIG" where the resource does not say.
-std::string_view profile_of(std::string_view resource) {
-  constexpr std::string_view kMig = "nvidia.com/mig-";
-  return resource.starts_with(kMig) ? resource.substr(kMig.size()) : "MIG";
-}
-
-std::string share_of(const node::Holding& holding, std::int64_t count, bool replicas) {
-  constexpr std::int64_t kMiB = std::int64_t{1} << 20;
-  if (holding.part) {
-    return holding.part->milli > 0 ? fmt::format("{}m", holding.part->milli)
-                                   : fmt::format("{}Mi", holding.part->memory / kMiB);
-  }
-  if (replicas) {
-    return fmt::format("{} replica{}", count, count == 1 ? "" : "s");
-  }
-  return fmt::format("{}{}", count == 1 ? "" : fmt::format("{}x", count),
-                     profile_of(holding.resource));
-}
-
-/// By GPU: who has something of it but not all.
-std::map<int, std::vector<server::GpuSharer>>
-sharers_of(const node::Agent& agent, const std::vector<runtime::ContainerStatus>& running,
-           const inventory::Inventory& inventory) {
-  std::map<int, std::vector<server::GpuSharer>> sharers;
-  node::GpuDevices places(&inventory);
-  for (const node::Holding& holding : agent.devices().all()) {
-    std::map<int, std::int64_t> count;
-    bool replicas = false;
-    for (const std::string& id : holding.ids()) {
-      const bool whole = !holding.part && id.starts_with("GPU-") && node::without_replica(id) == id;
-      const auto gpu = whole ? std::nullopt : places.gpu_of(id);
-      count[gpu.value_or(-1)] += gpu ? 1 : 0;
-      replicas = replicas || node::without_replica(id) != id;
-    }
-    for (const auto& [gpu, devices] : count) {
-      if (gpu >= 0 && devices > 0 && runs(running, holding)) {
-        sharers[gpu].push_back({.pod_uid = holding.pod_uid,
-                                .container = holding.container,
-                                .what = share_of(holding, devices, replicas)});
-      }
-    }
-  }
-  return sharers;
+std::vector<node::Holding> running_holdings(const node::Agent& agent,
+                                            const std::vector<runtime::ContainerStatus>& running) {
+  std::vector<node::Holding> holdings = agent.devices().all();
+  std::erase_if(holdings, [&](const node::Holding& each) { return !runs(running, each); });
+  return holdings;
 }
 
 std::string label_of(const api::Labels& labels, std::string_view name) {
@@ -204,7 +166,8 @@ std::optional<server::NodeUsage> SimulatedNodes::usage(std::string_view node) co
                           .gpus = {}};
   const std::vector<runtime::ContainerStatus> running = machine->runtime().running();
   const Owners owners = owners_of(*machine->agent(), running);
-  const auto sharers = sharers_of(*machine->agent(), running, machine->inventory());
+  const auto sharers =
+      gpu_sharers(running_holdings(*machine->agent(), running), machine->inventory());
   std::map<std::pair<std::string, std::string>, runtime::Load> loads; // by pod, container
   for (const runtime::ContainerStatus& container : running) {
     const model::ResourceRequirements resources = resources_of(registry_, container);
