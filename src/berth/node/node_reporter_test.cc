@@ -20,7 +20,9 @@ class Opinionated final : public test::PassingClient {
   using PassingClient::PassingClient;
   void patch(const client::GroupKind& kind, const api::Key& key, json::value patch,
              client::Subresource subresource, client::Done<api::Object> done) override {
-    ++patches;
+    if (++patches > 1000) {
+      return; // or a reporter that insists would do so at this very moment, for ever
+    }
     if (subresource == client::Subresource::Status) {
       patch.at("status").get_object().erase("addresses");
     }
