@@ -16,6 +16,7 @@
 #include "berth/hardware/choose.h"
 #include "berth/model/hami.h"
 #include "berth/model/pod.h"
+#include "berth/node/adopt_found.h"
 #include "berth/node/chosen_slices.h"
 #include "berth/node/contents/contents.h"
 #include "berth/node/device_manager.h"
@@ -23,7 +24,6 @@
 #include "berth/node/gpu_health.h"
 #include "berth/node/node_reporter.h"
 #include "berth/node/node_status.h"
-#include "berth/node/numa_entries.h"
 #include "berth/node/orphan.h"
 #include "berth/node/plugin_endpoints.h"
 #include "berth/node/pod_refusal.h"
@@ -38,7 +38,6 @@ using client::EventType;
 
 constexpr std::string_view kLog = "agent";
 constexpr Duration kListenAgain = Duration::seconds(10);
-constexpr int kNoGpu = 1 << 20; ///< beyond every index
 
 std::string address_of(const api::json::value& node, std::string_view type) {
   const api::json::value* addresses = api::find_path(node, "status.addresses");
@@ -50,27 +49,6 @@ std::string address_of(const api::json::value& node, std::string_view type) {
     }
   }
   return "";
-}
-
-// The CPUs and memory a container was made with.
-FoundNuma found_numa(const std::string& uid, const std::string& container,
-                     const api::Labels& annotations) {
-  FoundNuma found;
-  if (const auto text = annotations.find(std::string(kCpusAnnotation)); text != annotations.end()) {
-    if (auto cpus = topology::CpuSet::parse(text->second)) {
-      found.cpus =
-          topology::CpuAssignment{.pod_uid = uid, .container = container, .cpus = *std::move(cpus)};
-    }
-  }
-  if (const auto text = annotations.find(std::string(kMemoryAnnotation));
-      text != annotations.end()) {
-    found.memory = parse_memory(text->second);
-    if (found.memory) {
-      found.memory->pod_uid = uid;
-      found.memory->container = container;
-    }
-  }
-  return found;
 }
 
 } // namespace
@@ -113,8 +91,8 @@ struct Agent::State : std::enable_shared_from_this<State> {
         name(api::string_at(base, "metadata.name")), host_ip(address_of(base, "InternalIP")),
         events(*at.client, *at.loop, Rng(options.seed), "kubelet", name), gpus(at.inventory),
         devices(*at.loop, *at.checkpoint, device_options()),
-        gpu_health(at.inventory, devices, events), status_wait(*at.loop), list_again(*at.loop),
-        listen_again(*at.loop) {
+        gpu_health(at.inventory, devices, gpus, events), status_wait(*at.loop),
+        list_again(*at.loop), listen_again(*at.loop) {
     if (place.contents) {
       amounts = std::make_shared<NodeAmounts>(
           NodeAmounts{node_resources(base, "allocatable"), node_resources(base, "capacity")});
@@ -135,7 +113,6 @@ struct Agent::State : std::enable_shared_from_this<State> {
   void begin();
   void on_listing(Result<runtime::Listing> listing);
   void listen_for_plugins();
-  void adopt_devices(Found found_as);
   void on_pod(const api::Object& old, const api::Object& now);
   void add_worker(const api::Object& pod);
   void on_all_pods_seen();
@@ -157,17 +134,16 @@ struct Agent::State : std::enable_shared_from_this<State> {
 };
 
 DeviceManagerOptions Agent::State::device_options() {
-  return {
-      .boot_id = place.runtime->boot_id(),
-      .startup_wait = options.device_wait,
-      .patience = options.patience,
-      .numa = options.numa,
-      .needs_plugin = [this](std::string_view resource) { return needs_plugin(resource); },
-      .gpu_of_index = [this](int index) { return gpus.uuid_of(index); },
-      .index_of_gpu = [this](const std::string& id) { return gpus.gpu_of(id).value_or(kNoGpu); },
-      .shareable = [this] { return shareable(); },
-      .holder_state = [this](std::string_view uid) { return holder_state(uid); },
-      .on_change = [this] { on_devices(); }};
+  return {.boot_id = place.runtime->boot_id(),
+          .startup_wait = options.device_wait,
+          .patience = options.patience,
+          .numa = options.numa,
+          .needs_plugin = [this](std::string_view resource) { return needs_plugin(resource); },
+          .gpu_of_index = [this](int index) { return gpus.uuid_of(index); },
+          .index_of_gpu = [this](const std::string& id) { return gpus.gpu_of(id); },
+          .shareable = [this] { return shareable(); },
+          .holder_state = [this](std::string_view uid) { return holder_state(uid); },
+          .on_change = [this] { on_devices(); }};
 }
 
 void Agent::State::begin() {
@@ -208,8 +184,7 @@ void Agent::State::on_listing(Result<runtime::Listing> listing) {
     std::string id = container.id;
     found[container.pod_uid].containers.emplace(std::move(id), std::move(container));
   }
-  adopt_devices(Found::MayRun);
-  adopt_devices(Found::Ended);
+  adopt_found(found, devices);
   listen_for_plugins();
   lease = place.client->hold_lease({.name = name, .holder = name});
   reporter = std::make_unique<NodeReporter>(
@@ -235,40 +210,6 @@ void Agent::State::listen_for_plugins() {
   log(LogLevel::Error, kLog,
       fmt::format("{}: device plugins cannot register: {}", name, to_string(handle.error())));
   listen_again.set(kListenAgain, [this] { listen_for_plugins(); });
-}
-
-// Containers say which devices they were made with: what a checkpoint forgot, or never learned, is
-// not given away.
-void Agent::State::adopt_devices(Found found_as) {
-  for (const auto& [uid, record] : found) {
-    const bool alive = std::ranges::any_of(record.sandboxes, [](const auto& each) {
-      return each.second.state == runtime::SandboxState::Ready;
-    });
-    if (!alive) {
-      continue;
-    }
-    // The last attempt speaks for those before it.
-    std::map<std::string, const runtime::ContainerStatus*> latest;
-    for (const auto& [id, container] : record.containers) {
-      const auto [it, first] = latest.emplace(container.name, &container);
-      if (!first && it->second->attempt < container.attempt) {
-        it->second = &container;
-      }
-    }
-    for (const auto& [container, status] : latest) {
-      const bool ended = status->state == runtime::ContainerState::Exited;
-      const auto text = status->annotations.find(kDevicesAnnotation);
-      if (ended != (found_as == Found::Ended)) {
-        continue;
-      }
-      if (text != status->annotations.end()) {
-        const auto part = status->annotations.find(kGpuPartAnnotation);
-        devices.adopt(uid, container, parse_devices(text->second), found_as,
-                      part == status->annotations.end() ? std::nullopt : parse_part(part->second));
-      }
-      devices.adopt_numa(found_numa(uid, container, status->annotations), found_as);
-    }
-  }
 }
 
 void Agent::State::on_pod(const api::Object& old, const api::Object& now) {

@@ -7,6 +7,7 @@ namespace berth::node {
 namespace {
 
 constexpr int kMostGpus = 32;
+constexpr int kNowhere = -1;
 
 bool is_replica(std::string_view id) {
   return without_replica(id) != id;
@@ -24,7 +25,7 @@ model::CountByGpu left_of(const DeviceBook& book, const model::Pod& pod, const P
       continue;
     }
     for (const std::string& id : holding->ids()) {
-      const auto gpu = chosen.find(book.options().index_of_gpu(id));
+      const auto gpu = chosen.find(book.options().index_of_gpu(id).value_or(kNowhere));
       if (gpu != chosen.end() && !pick.reusable.contains(id)) {
         gpu->second = std::max(0, gpu->second - 1);
       }
@@ -69,7 +70,7 @@ std::optional<std::vector<std::string>> chosen_slices(const DeviceBook& book, co
   for (const bool reused : {true, false}) {
     for (const std::string& id : pick.healthy) {
       const bool own = pick.reusable.contains(id);
-      const auto gpu = left.find(book.options().index_of_gpu(id));
+      const auto gpu = left.find(book.options().index_of_gpu(id).value_or(kNowhere));
       if (own != reused || (!own && pick.held.contains(id)) || gpu == left.end() ||
           gpu->second == 0 || std::ssize(ids) == pick.required) {
         continue;

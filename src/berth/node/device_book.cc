@@ -360,8 +360,8 @@ void DeviceBook::tell_part(const model::Pod& pod, Holding& holding) const {
   }
   std::vector<int> indices;
   for (const std::string& id : holding.ids()) {
-    if (options_.index_of_gpu) {
-      indices.push_back(options_.index_of_gpu(id));
+    if (const auto index = options_.index_of_gpu ? options_.index_of_gpu(id) : std::nullopt) {
+      indices.push_back(*index);
     }
   }
   std::ranges::sort(indices);

@@ -36,9 +36,9 @@ struct DeviceManagerOptions {
   /// The device of a GPU index, for pods whose GPUs the scheduler chose; none if there is no such
   /// GPU.
   std::function<std::optional<std::string>(int index)> gpu_of_index;
-  /// The other way round; a number beyond all indices for what is no GPU. May be empty: order is
-  /// then that of the names.
-  std::function<int(const std::string& id)> index_of_gpu;
+  /// The other way round, of replicas and MIG devices the GPU that they are on; none for what is no
+  /// GPU of this machine. May be empty: order is then that of the names.
+  std::function<std::optional<int>(const std::string& id)> index_of_gpu;
   /// What the node's GPUs are as parts are given of them; 0 GPUs where it has none, and no pod is
   /// then given any. May be empty: the same.
   std::function<model::ShareableGpus()> shareable;

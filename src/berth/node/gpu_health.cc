@@ -19,9 +19,8 @@ GpuMask bit(int gpu) {
 } // namespace
 
 GpuHealth::GpuHealth(const inventory::Inventory* inventory, const DeviceManager& devices,
-                     client::EventRecorder& events)
-    : inventory_(inventory), devices_(&devices), events_(&events),
-      places_(std::make_unique<GpuDevices>(inventory)) {}
+                     GpuDevices& places, client::EventRecorder& events)
+    : inventory_(inventory), devices_(&devices), events_(&events), places_(&places) {}
 
 std::optional<GpuMask> GpuHealth::unhealthy() const {
   GpuMask seen = 0;

@@ -2,7 +2,6 @@
 // it: the mask for the Node's annotation, and an event for each GPU that fails or comes back.
 #pragma once
 
-#include <memory>
 #include <optional>
 
 #include "berth/api/object.h"
@@ -18,7 +17,7 @@ namespace berth::node {
 class GpuHealth {
  public:
   /// `inventory` may be null: nothing is known of GPUs then.
-  GpuHealth(const inventory::Inventory* inventory, const DeviceManager& devices,
+  GpuHealth(const inventory::Inventory* inventory, const DeviceManager& devices, GpuDevices& places,
             client::EventRecorder& events);
 
   /// A GPU is unhealthy if it has devices and all of them are: itself, its replicas, its MIG
@@ -36,7 +35,7 @@ class GpuHealth {
   const inventory::Inventory* inventory_;
   const DeviceManager* devices_;
   client::EventRecorder* events_;
-  std::unique_ptr<GpuDevices> places_; ///< remembers what it has asked
+  GpuDevices* places_;
   std::optional<hardware::GpuMask> told_;
 };
 

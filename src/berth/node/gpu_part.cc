@@ -10,7 +10,6 @@
 namespace berth::node {
 namespace {
 
-constexpr std::int64_t kWholeMilli = 1000;
 constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 
 /// Removes "NAME=NUMBER" and a comma after it from the front of `text`.

@@ -14,6 +14,8 @@
 
 namespace berth::node {
 
+inline constexpr std::int64_t kWholeMilli = 1000; ///< thousandths of a whole GPU
+
 struct GpuPart {
   int milli = 0;               ///< thousandths, 0..1000
   std::int64_t memory = 0;     ///< bytes; 0: none is asked for by itself

@@ -1,6 +1,7 @@
 #include "berth/node/pick_facts.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 
 #include <fmt/format.h>
@@ -51,11 +52,11 @@ std::string what_is_left(const DeviceBook& book, const Holding& wanted, const st
   if (!used) {
     return "is held whole by another pod";
   }
-  constexpr std::int64_t kWhole = 1000;
   const std::int64_t memory = wanted.part->gpu_memory - used->memory;
-  return fmt::format("has {} left for {}",
-                     to_string(PartUse{kWhole - used->milli, wanted.part->memory > 0 ? memory : 0}),
-                     to_string(PartUse{wanted.part->milli, wanted.part->memory}));
+  return fmt::format(
+      "has {} left for {}",
+      to_string(PartUse{kWholeMilli - used->milli, wanted.part->memory > 0 ? memory : 0}),
+      to_string(PartUse{wanted.part->milli, wanted.part->memory}));
 }
 
 // What is asked is a part of each device: every container of the pod has it of the same ones; of
@@ -93,7 +94,9 @@ void part_facts(const DeviceBook& book, const model::Pod& pod, const DeviceReque
   };
   std::ranges::sort(pick.healthy);
   if (const auto index_of = book.options().index_of_gpu) {
-    std::ranges::stable_sort(pick.healthy, {}, index_of);
+    std::ranges::stable_sort(pick.healthy, {}, [&](const std::string& id) {
+      return index_of(id).value_or(std::numeric_limits<int>::max());
+    });
   }
   std::ranges::stable_sort(pick.healthy, {}, used);
 }
