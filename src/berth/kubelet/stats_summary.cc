@@ -8,6 +8,8 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <fmt/format.h>
+#include <prometheus/metric_family.h>
+#include <prometheus/text_serializer.h>
 
 namespace berth::kubelet {
 namespace {
@@ -107,53 +109,54 @@ json::object pod_stats(const MeasuredPod& pod) {
 
 // ---- Prometheus' text format -------------------------------------------------------------------
 
-std::string quoted(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    out += c == '\\' || c == '"' ? std::string{'\\', c} : c == '\n' ? "\\n" : std::string(1, c);
-  }
-  return out;
-}
+using prometheus::ClientMetric;
+using Labels = std::vector<ClientMetric::Label>;
 
 class Page {
  public:
   /// Begins a metric; samples follow.
-  void metric(std::string_view name, std::string_view type, std::string_view help) {
-    name_ = name;
-    text_ += fmt::format("# HELP {0} [STABLE] {2}\n# TYPE {0} {1}\n", name, type, help);
+  void metric(std::string name, prometheus::MetricType type, std::string_view help) {
+    families_.push_back({.name = std::move(name),
+                         .help = fmt::format("[STABLE] {}", help),
+                         .type = type,
+                         .metric = {}});
   }
-  void sample(const std::string& labels, const std::string& value, TimePoint at) {
-    text_ += fmt::format("{}{} {} {}\n", name_, labels.empty() ? "" : "{" + labels + "}", value,
-                         at.unix_nanos() / 1'000'000);
+  void sample(Labels labels, double value, std::optional<TimePoint> at = {}) {
+    ClientMetric metric;
+    metric.label = std::move(labels);
+    if (families_.back().type == prometheus::MetricType::Counter) {
+      metric.counter.value = value;
+    } else {
+      metric.gauge.value = value;
+    }
+    metric.timestamp_ms = at ? at->unix_nanos() / 1'000'000 : 0; // 0: none
+    families_.back().metric.push_back(std::move(metric));
   }
   /// Of what is known.
-  void seconds(const std::string& labels, const std::optional<std::int64_t>& nanos, TimePoint at) {
+  void seconds(Labels labels, const std::optional<std::int64_t>& nanos, TimePoint at) {
     if (nanos) {
-      sample(labels, fmt::format("{}.{:09}", *nanos / 1'000'000'000, *nanos % 1'000'000'000), at);
+      sample(std::move(labels), static_cast<double>(*nanos) / 1e9, at);
     }
   }
-  void bytes(const std::string& labels, const std::optional<std::int64_t>& number, TimePoint at) {
+  void bytes(Labels labels, const std::optional<std::int64_t>& number, TimePoint at) {
     if (number) {
-      sample(labels, fmt::to_string(*number), at);
+      sample(std::move(labels), static_cast<double>(*number), at);
     }
   }
-  /// Without a time.
-  void now(std::string_view value) { text_ += fmt::format("{} {}\n", name_, value); }
-  std::string take() { return std::move(text_); }
+  std::string text() const { return prometheus::TextSerializer().Serialize(families_); }
 
  private:
-  std::string_view name_;
-  std::string text_;
+  std::vector<prometheus::MetricFamily> families_;
 };
 
-std::string pod_labels(const MeasuredPod& pod) {
-  return fmt::format(R"(namespace="{}",pod="{}")", quoted(pod.ns), quoted(pod.name));
+Labels pod_labels(const MeasuredPod& pod) {
+  return {{"namespace", pod.ns}, {"pod", pod.name}};
 }
 
 template <class F> void each_container(const Measurement& measurement, F use) {
   for (const MeasuredPod& pod : measurement.pods) {
     for (const MeasuredContainer& container : pod.containers) {
-      use(fmt::format(R"(container="{}",{})", quoted(container.told.name), pod_labels(pod)),
+      use(Labels{{"container", container.told.name}, {"namespace", pod.ns}, {"pod", pod.name}},
           container);
     }
   }
@@ -195,40 +198,42 @@ json::object stats_summary(std::string_view node, const Measurement& measurement
 
 std::string resource_metrics(const Measurement& measurement) {
   Page page;
-  page.metric("container_cpu_usage_seconds_total", "counter",
+  page.metric("container_cpu_usage_seconds_total", prometheus::MetricType::Counter,
               "Cumulative cpu time consumed by the container in core-seconds");
-  each_container(measurement, [&](const std::string& labels, const MeasuredContainer& each) {
+  each_container(measurement, [&](const Labels& labels, const MeasuredContainer& each) {
     page.seconds(labels, each.told.usage.cpu_nanos, each.told.usage.at);
   });
-  page.metric("container_memory_working_set_bytes", "gauge",
+  page.metric("container_memory_working_set_bytes", prometheus::MetricType::Gauge,
               "Current working set of the container in bytes");
-  each_container(measurement, [&](const std::string& labels, const MeasuredContainer& each) {
+  each_container(measurement, [&](const Labels& labels, const MeasuredContainer& each) {
     page.bytes(labels, each.told.usage.memory_bytes, each.told.usage.at);
   });
-  page.metric("container_start_time_seconds", "gauge",
+  page.metric("container_start_time_seconds", prometheus::MetricType::Gauge,
               "Start time of the container since unix epoch in seconds");
-  each_container(measurement, [&](const std::string& labels, const MeasuredContainer& each) {
+  each_container(measurement, [&](const Labels& labels, const MeasuredContainer& each) {
     page.seconds(labels, each.started_at.unix_nanos(), each.told.usage.at);
   });
   const MachineUsage& machine = measurement.machine;
-  page.metric("node_cpu_usage_seconds_total", "counter",
+  page.metric("node_cpu_usage_seconds_total", prometheus::MetricType::Counter,
               "Cumulative cpu time consumed by the node in core-seconds");
-  page.seconds("", machine.usage.cpu_nanos, machine.usage.at);
-  page.metric("node_memory_working_set_bytes", "gauge", "Current working set of the node in bytes");
-  page.bytes("", machine.usage.memory_bytes, machine.usage.at);
-  page.metric("pod_cpu_usage_seconds_total", "counter",
+  page.seconds({}, machine.usage.cpu_nanos, machine.usage.at);
+  page.metric("node_memory_working_set_bytes", prometheus::MetricType::Gauge,
+              "Current working set of the node in bytes");
+  page.bytes({}, machine.usage.memory_bytes, machine.usage.at);
+  page.metric("pod_cpu_usage_seconds_total", prometheus::MetricType::Counter,
               "Cumulative cpu time consumed by the pod in core-seconds");
   for (const MeasuredPod& pod : measurement.pods) {
     page.seconds(pod_labels(pod), pod.usage.cpu_nanos, pod.usage.at);
   }
-  page.metric("pod_memory_working_set_bytes", "gauge", "Current working set of the pod in bytes");
+  page.metric("pod_memory_working_set_bytes", prometheus::MetricType::Gauge,
+              "Current working set of the pod in bytes");
   for (const MeasuredPod& pod : measurement.pods) {
     page.bytes(pod_labels(pod), pod.usage.memory_bytes, pod.usage.at);
   }
-  page.metric("resource_scrape_error", "gauge",
+  page.metric("resource_scrape_error", prometheus::MetricType::Gauge,
               "1 if there was an error while getting container metrics, 0 otherwise");
-  page.now("0");
-  return page.take();
+  page.sample({}, 0);
+  return page.text();
 }
 
 server::NodeUsage node_usage(const Measurement& measurement) {

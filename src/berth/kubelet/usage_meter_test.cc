@@ -179,11 +179,11 @@ TEST_F(Meter, PrometheusPagesAreTheKubelets) {
   EXPECT_THAT(page, HasSubstr("# HELP node_cpu_usage_seconds_total [STABLE] Cumulative cpu time "
                               "consumed by the node in core-seconds\n"
                               "# TYPE node_cpu_usage_seconds_total counter\n"
-                              "node_cpu_usage_seconds_total 0.000000000 1700000101000\n"));
+                              "node_cpu_usage_seconds_total 0 1700000101000\n"));
   EXPECT_THAT(page, HasSubstr(R"(container_cpu_usage_seconds_total{container="c",)"
-                              R"(namespace="default",pod="a"} 0.250000000 1700000100000)"));
+                              R"(namespace="default",pod="a"} 0.25 1700000100000)"));
   EXPECT_THAT(page, HasSubstr(R"(container_start_time_seconds{container="c",namespace="default",)"
-                              R"(pod="a"} 1700000100.000000000 1700000100000)"));
+                              R"(pod="a"} 1700000100 1700000100000)"));
   EXPECT_THAT(page, HasSubstr(R"(pod_memory_working_set_bytes{namespace="default",pod="a"} 77 )"));
   EXPECT_THAT(page, HasSubstr("resource_scrape_error 0\n"));
 }

@@ -1,56 +1,73 @@
 #include "berth/node/agent_counts.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
+#include <prometheus/metric_family.h>
+#include <prometheus/text_serializer.h>
 
 namespace berth::node {
 namespace {
 
-/// Client libraries' defaults, seconds.
-const std::vector<double> kSecondBounds{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10};
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+using Bounds = prometheus::Histogram::BucketBoundaries;
+using Labels = std::vector<ClientMetric::Label>;
 
-std::string braced(const std::string& labels) {
-  return labels.empty() ? "" : "{" + labels + "}";
+/// Client libraries' defaults, seconds.
+const Bounds kSecondBounds{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10};
+
+// Fifteen, each twice the one before.
+Bounds admission_bounds() {
+  Bounds bounds{.05};
+  while (bounds.size() < 15) {
+    bounds.push_back(bounds.back() * 2);
+  }
+  return bounds;
 }
 
 class Page {
  public:
-  void metric(std::string_view name, std::string_view type, std::string_view help) {
-    name_ = name;
-    text_ += fmt::format("# HELP {0} [ALPHA] {2}\n# TYPE {0} {1}\n", name, type, help);
+  /// Begins a metric; what is added belongs to it.
+  void metric(std::string name, MetricType type, std::string_view help) {
+    families_.push_back({.name = std::move(name),
+                         .help = fmt::format("[ALPHA] {}", help),
+                         .type = type,
+                         .metric = {}});
   }
-  void number(const std::string& labels, std::uint64_t value) {
-    text_ += fmt::format("{}{} {}\n", name_, braced(labels), value);
+  void number(Labels labels, std::uint64_t value) {
+    ClientMetric metric;
+    metric.label = std::move(labels);
+    metric.counter.value = static_cast<double>(value);
+    families_.back().metric.push_back(std::move(metric));
   }
-  void times(const std::string& labels, const CountedTimes& value) {
-    text_ += value.text(name_, labels);
+  void times(Labels labels, const prometheus::Histogram& value) {
+    ClientMetric metric = value.Collect();
+    metric.label = std::move(labels);
+    families_.back().metric.push_back(std::move(metric));
   }
-  void counter(std::string_view name, std::string_view help, std::uint64_t value,
-               const std::string& labels = "") {
-    metric(name, "counter", help);
-    number(labels, value);
+  void counter(std::string name, std::string_view help, std::uint64_t value, Labels labels = {}) {
+    metric(std::move(name), MetricType::Counter, help);
+    number(std::move(labels), value);
   }
-  std::string take() { return std::move(text_); }
+  std::string text() const { return prometheus::TextSerializer().Serialize(families_); }
 
  private:
-  std::string name_;
-  std::string text_;
+  std::vector<MetricFamily> families_;
 };
 
-std::string resource_label(const std::string& resource) {
-  return fmt::format("resource_name=\"{}\"", resource); // a resource's name needs no escapes
+Labels of_resource(const std::string& resource) {
+  return {{"resource_name", resource}};
 }
 
 void add_scopes(Page& page, const std::map<topology::Scope, std::uint64_t>& counts) {
   for (const auto& [scope, count] : counts) {
-    page.number(fmt::format("boundary=\"numa_node\",scope=\"{}\"", topology::to_string(scope)),
+    page.number({{"boundary", "numa_node"}, {"scope", std::string(topology::to_string(scope))}},
                 count);
   }
 }
 
 void add_pod_resources(Page& page, const PodResourcesCounts& asked) {
-  const std::string version = "server_api_version=\"v1\"";
+  const Labels version{{"server_api_version", "v1"}};
   const auto add = [&](std::string_view name, std::string_view help, std::uint64_t value) {
     page.counter(fmt::format("kubelet_pod_resources_endpoint_{}", name),
                  fmt::format("{} Broken down by server api version.", help), value, version);
@@ -73,48 +90,19 @@ void add_pod_resources(Page& page, const PodResourcesCounts& asked) {
 
 } // namespace
 
-void CountedTimes::observe(double value) {
-  ++all_;
-  sum_ += value;
-  const auto bound = std::ranges::lower_bound(bounds_, value);
-  if (bound != bounds_.end()) {
-    ++counts_[static_cast<std::size_t>(bound - bounds_.begin())];
-  }
-}
-
-std::string CountedTimes::text(std::string_view name, const std::string& labels) const {
-  const std::string before = labels.empty() ? "" : labels + ",";
-  std::string text;
-  std::uint64_t so_far = 0;
-  for (std::size_t i = 0; i < bounds_.size(); ++i) {
-    so_far += counts_[i];
-    text += fmt::format("{}_bucket{{{}le=\"{}\"}} {}\n", name, before, bounds_[i], so_far);
-  }
-  text += fmt::format("{}_bucket{{{}le=\"+Inf\"}} {}\n", name, before, all_);
-  text += fmt::format("{}_sum{} {}\n", name, braced(labels), sum_);
-  return text + fmt::format("{}_count{} {}\n", name, braced(labels), all_);
-}
-
-// Fifteen, each twice the one before.
-std::vector<double> AgentCounts::admission_bounds() {
-  std::vector<double> bounds{.05};
-  while (bounds.size() < 15) {
-    bounds.push_back(bounds.back() * 2);
-  }
-  return bounds;
-}
+AgentCounts::AgentCounts() : admission_ms_(admission_bounds()) {}
 
 void AgentCounts::allocated(const std::string& resource, Duration took) {
   constexpr double kNanos = 1e9;
   allocations_.try_emplace(resource, kSecondBounds)
-      .first->second.observe(static_cast<double>(took.count_nanos()) / kNanos);
+      .first->second.Observe(static_cast<double>(took.count_nanos()) / kNanos);
 }
 
 void AgentCounts::admitted(Admission outcome, Duration took) {
   constexpr double kNanosOfMilli = 1e6;
   ++admissions_;
   refusals_ += outcome == Admission::Refused ? 1 : 0;
-  admission_ms_.observe(static_cast<double>(took.count_nanos()) / kNanosOfMilli);
+  admission_ms_.Observe(static_cast<double>(took.count_nanos()) / kNanosOfMilli);
 }
 
 void AgentCounts::assigned(topology::Scope scope, Place place) {
@@ -124,16 +112,16 @@ void AgentCounts::assigned(topology::Scope scope, Place place) {
 
 std::string AgentCounts::text(const PodResourcesCounts& asked) const {
   Page page;
-  page.metric("kubelet_device_plugin_registration_total", "counter",
+  page.metric("kubelet_device_plugin_registration_total", MetricType::Counter,
               "Cumulative number of device plugin registrations. Broken down by resource name.");
   for (const auto& [resource, count] : registrations_) {
-    page.number(resource_label(resource), count);
+    page.number(of_resource(resource), count);
   }
-  page.metric("kubelet_device_plugin_alloc_duration_seconds", "histogram",
+  page.metric("kubelet_device_plugin_alloc_duration_seconds", MetricType::Histogram,
               "Duration in seconds to serve a device plugin Allocation request. Broken down by "
               "resource name.");
   for (const auto& [resource, times] : allocations_) {
-    page.times(resource_label(resource), times);
+    page.times(of_resource(resource), times);
   }
   add_pod_resources(page, asked);
   page.counter("kubelet_topology_manager_admission_requests_total",
@@ -141,10 +129,10 @@ std::string AgentCounts::text(const PodResourcesCounts& asked) const {
   page.counter("kubelet_topology_manager_admission_errors_total",
                "The number of admission request failures where resources could not be aligned.",
                refusals_);
-  page.metric("kubelet_topology_manager_admission_duration_ms", "histogram",
+  page.metric("kubelet_topology_manager_admission_duration_ms", MetricType::Histogram,
               "Duration in milliseconds to serve a pod admission request.");
-  page.times("", admission_ms_);
-  const std::string node = "source=\"node\"";
+  page.times({}, admission_ms_);
+  const Labels node{{"source", "node"}};
   page.counter("kubelet_resource_manager_allocations_total",
                "Number of exclusive resource allocations performed by a manager.", assignments_,
                node);
@@ -153,17 +141,17 @@ std::string AgentCounts::text(const PodResourcesCounts& asked) const {
                assignment_errors_, node);
   page.counter("kubelet_resource_manager_container_assignments",
                "Cumulative number of containers that were granted a type of resource assignment.",
-               assignments_, "assignment_type=\"node_exclusive\"");
-  page.metric("kubelet_container_aligned_compute_resources_count", "counter",
+               assignments_, {{"assignment_type", "node_exclusive"}});
+  page.metric("kubelet_container_aligned_compute_resources_count", MetricType::Counter,
               "Cumulative number of aligned compute resources allocated to containers by alignment "
               "type.");
   add_scopes(page, aligned_);
   page.metric(
-      "kubelet_container_aligned_compute_resources_failure_count", "counter",
+      "kubelet_container_aligned_compute_resources_failure_count", MetricType::Counter,
       "Cumulative number of failures to allocate aligned compute resources to containers by "
       "alignment type.");
   add_scopes(page, misaligned_);
-  return page.take();
+  return page.text();
 }
 
 } // namespace berth::node

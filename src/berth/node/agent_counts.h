@@ -6,30 +6,13 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
+
+#include <prometheus/histogram.h>
 
 #include "berth/base/time.h"
 #include "berth/topology/policy.h"
 
 namespace berth::node {
-
-/// How often a value was at most each bound.
-class CountedTimes {
- public:
-  /// Ascending.
-  explicit CountedTimes(std::vector<double> bounds = {})
-      : bounds_(std::move(bounds)), counts_(bounds_.size()) {}
-  void observe(double value);
-  /// Lines of a histogram; `labels` without braces, "" for none.
-  std::string text(std::string_view name, const std::string& labels) const;
-
- private:
-  std::vector<double> bounds_;
-  std::vector<std::uint64_t> counts_; ///< above the bound before, at most this one
-  std::uint64_t all_ = 0;
-  double sum_ = 0;
-};
 
 /// How often the API of who has which devices was asked: pod_resources_endpoint_requests_* and
 /// _errors_*.
@@ -46,6 +29,7 @@ struct PodResourcesCounts {
 
 class AgentCounts {
  public:
+  AgentCounts();
   void plugin_registered(const std::string& resource) { ++registrations_[resource]; }
   /// A plugin has answered Allocate, or has not.
   void allocated(const std::string& resource, Duration took);
@@ -63,17 +47,15 @@ class AgentCounts {
   std::string text(const PodResourcesCounts& asked) const;
 
  private:
-  std::map<std::string, std::uint64_t> registrations_; ///< by resource
-  std::map<std::string, CountedTimes> allocations_;    ///< by resource, seconds
+  std::map<std::string, std::uint64_t> registrations_;       ///< by resource
+  std::map<std::string, prometheus::Histogram> allocations_; ///< by resource, seconds
   std::uint64_t admissions_ = 0;
   std::uint64_t refusals_ = 0;
-  CountedTimes admission_ms_ = CountedTimes(admission_bounds());
+  prometheus::Histogram admission_ms_;
   std::uint64_t assignments_ = 0;
   std::uint64_t assignment_errors_ = 0;
   std::map<topology::Scope, std::uint64_t> aligned_;
   std::map<topology::Scope, std::uint64_t> misaligned_;
-
-  static std::vector<double> admission_bounds();
 };
 
 } // namespace berth::node

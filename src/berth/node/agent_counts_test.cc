@@ -11,18 +11,6 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(CountedTimes, AreCountedBelowEachBound) {
-  CountedTimes times({.5, 1});
-  times.observe(.5);
-  times.observe(.75);
-  times.observe(3);
-  EXPECT_EQ(times.text("t", "a=\"b\""), "t_bucket{a=\"b\",le=\"0.5\"} 1\n"
-                                        "t_bucket{a=\"b\",le=\"1\"} 2\n"
-                                        "t_bucket{a=\"b\",le=\"+Inf\"} 3\n"
-                                        "t_sum{a=\"b\"} 4.25\n"
-                                        "t_count{a=\"b\"} 3\n");
-}
-
 TEST(AgentCounts, AreUnderTheKubeletsNames) {
   AgentCounts counts;
   counts.plugin_registered("nvidia.com/gpu");
