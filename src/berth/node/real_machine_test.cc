@@ -28,6 +28,10 @@ class RealMachineTest : public test::TempFiles {
     TempFiles::SetUp();
     fake = std::make_unique<test::FakeCri>(loop, path("s"));
   }
+  void TearDown() override {
+    machine.reset(); // it may still be at work on its files
+    TempFiles::TearDown();
+  }
   RealMachineOptions options() const {
     return {.name = "n1",
             .cri = {.endpoint = path("s"), .relist_every = Duration::millis(5)},
