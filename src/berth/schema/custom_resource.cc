@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "berth/api/json.h"
+#include "berth/schema/cel_rules.h"
 #include "berth/schema/definition_change.h"
 #include "berth/schema/structural.h"
 
@@ -142,6 +143,16 @@ class Definition {
     return api::find_path(version, "schema.openAPIV3Schema");
   }
 
+  /// Rules are read of a schema that is one.
+  static FieldErrors check_schema(const json::value& schema, const std::string& path) {
+    FieldErrors wrong = check_structural(schema, path);
+    if (!wrong.empty()) {
+      return wrong;
+    }
+    const auto type = structural_type(schema, "");
+    return type ? check_rules(*rules_of(*type), path) : wrong;
+  }
+
   // Of versions that all have the same schema an API server speaks once.
   bool share_one_schema() const {
     const json::value* first = versions_->empty() ? nullptr : schema(versions_->front());
@@ -174,7 +185,7 @@ class Definition {
       if (openapi == nullptr) {
         add(required_value(path + ".schema.openAPIV3Schema", "schemas are required"));
       } else if (!shared) {
-        merge(check_structural(*openapi, path + ".schema.openAPIV3Schema"));
+        merge(check_schema(*openapi, path + ".schema.openAPIV3Schema"));
       }
       // Kubernetes judges a form in which what all versions share stands above them.
       const std::string home = versions_->size() == 1 ? "spec" : path;
@@ -189,7 +200,7 @@ class Definition {
                         "must have exactly one version marked as storage version"));
     }
     if (shared) {
-      merge(check_structural(*schema(versions_->front()), "spec.validation.openAPIV3Schema"));
+      merge(check_schema(*schema(versions_->front()), "spec.validation.openAPIV3Schema"));
     }
   }
 
@@ -369,6 +380,7 @@ Result<std::vector<Resource>> resources_of(const json::value& crd) {
     BERTH_TRY(resource.type,
               structural_type(*resource.schema,
                               type_name(resource.group, resource.version, resource.kind)));
+    resource.rules = rules_of(resource.type);
     out.push_back(std::move(resource));
   }
   return out;

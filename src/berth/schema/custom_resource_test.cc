@@ -13,6 +13,7 @@
 #include "berth/api/manifest.h"
 #include "berth/schema/body.h"
 #include "berth/schema/catalogue.h"
+#include "berth/schema/cel_rules.h"
 #include "berth/schema/inputs_fixture.h"
 #include "berth/schema/validate.h"
 
@@ -491,6 +492,9 @@ TEST(CustomResource, RealDefinitionsLoadAndRealObjectsPass) {
         json::value object = body->object;
         apply_defaults(object, *at->second.type);
         problems = texts(validate(object, *at->second.type));
+        for (auto& one : texts(validate_by_rules(*at->second.rules, object, nullptr))) {
+          problems.push_back(std::move(one));
+        }
       } else {
         problems = {body.error().message};
       }

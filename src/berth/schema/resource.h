@@ -35,6 +35,8 @@ struct ScalePaths {
   std::string label_selector;
 };
 
+struct CelRules; // cel_rules.h
+
 struct Resource {
   std::string group; ///< "" for core
   std::string version;
@@ -51,9 +53,10 @@ struct Resource {
   bool custom = false; ///< defined by a CustomResourceDefinition
   /// Of custom ones: the openAPIV3Schema as it was written, for OpenAPI.
   std::shared_ptr<const boost::json::value> schema;
-  ScalePaths scale;                    ///< of a custom resource with that subresource
-  std::vector<std::string> selectable; ///< of a custom resource: "spec.color"
-  std::vector<PrinterColumn> columns;  ///< of a custom resource's tables; empty: Name and Age
+  std::shared_ptr<const CelRules> rules; ///< of custom ones: never null
+  ScalePaths scale;                      ///< of a custom resource with that subresource
+  std::vector<std::string> selectable;   ///< of a custom resource: "spec.color"
+  std::vector<PrinterColumn> columns;    ///< of a custom resource's tables; empty: Name and Age
 
   api::GroupVersionKind gvk() const { return {group, version, kind}; }
   bool namespaced() const { return scope == api::Scope::Namespaced; }

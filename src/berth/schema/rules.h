@@ -12,14 +12,14 @@
 #include <boost/json/array.hpp>
 #include <boost/json/value.hpp>
 
-#include "berth/schema/pattern.h"
+#include "berth/api/pattern.h"
 
 namespace berth::schema {
 
 struct Rules {
   std::vector<boost::json::value> one_of_values; ///< enum; empty: any
   std::string pattern;
-  std::shared_ptr<const Pattern> compiled; ///< of `pattern`; null if there is none
+  std::shared_ptr<const api::Pattern> compiled; ///< of `pattern`; null if there is none
   std::string format;
   std::optional<std::int64_t> min_length; ///< in characters
   std::optional<std::int64_t> max_length;
@@ -47,7 +47,7 @@ struct Rules {
   std::shared_ptr<const Rules> items;
   std::shared_ptr<const Rules> additional;
 
-  /// x-kubernetes-validations (CEL): kept, not evaluated.
+  /// x-kubernetes-validations, as written: cel_rules.h.
   boost::json::array validations;
 };
 

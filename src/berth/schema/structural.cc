@@ -270,11 +270,11 @@ class Builder {
   }
 
   // Schemas that hold pod templates repeat the same few expressions hundreds of times.
-  Result<std::shared_ptr<const Pattern>> compiled(const std::string& expression) {
+  Result<std::shared_ptr<const api::Pattern>> compiled(const std::string& expression) {
     if (const auto at = patterns_.find(expression); at != patterns_.end()) {
       return at->second;
     }
-    BERTH_TRY(auto made, Pattern::compile(expression));
+    BERTH_TRY(auto made, api::Pattern::compile(expression));
     patterns_.emplace(expression, made);
     return made;
   }
@@ -282,7 +282,7 @@ class Builder {
   std::shared_ptr<Arena> arena_ = std::make_shared<Arena>();
   TypePtr object_meta_ =
       Catalogue::builtin().named("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta");
-  std::map<std::string, std::shared_ptr<const Pattern>> patterns_;
+  std::map<std::string, std::shared_ptr<const api::Pattern>> patterns_;
 };
 
 } // namespace

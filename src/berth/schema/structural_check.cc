@@ -8,7 +8,7 @@
 #include <boost/json/string.hpp>
 #include <fmt/format.h>
 
-#include "berth/schema/pattern.h"
+#include "berth/api/pattern.h"
 #include "berth/schema/structural.h"
 #include "berth/schema/validate.h"
 
@@ -253,7 +253,7 @@ class Checker {
     if (given.empty() || sound_patterns_.contains(given)) {
       return;
     }
-    if (const auto compiled = Pattern::compile(given); !compiled) {
+    if (const auto compiled = api::Pattern::compile(given); !compiled) {
       add(invalid_value(at(path, "pattern"), json::value(given),
                         fmt::format("must be a valid regular expression, but isn't: {}",
                                     compiled.error().message)));

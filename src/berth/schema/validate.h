@@ -13,8 +13,8 @@ namespace berth::schema {
 /// that may not be null vanish.
 void apply_defaults(boost::json::value& object, const Type& type);
 
-/// Forms, value validations, then uniqueness in lists that are sets or maps. CEL rules are not
-/// evaluated.
+/// Forms, value validations, then uniqueness in lists that are sets or maps. What is written as
+/// expressions is judged by cel_rules.h.
 FieldErrors validate(const boost::json::value& object, const Type& type);
 
 } // namespace berth::schema

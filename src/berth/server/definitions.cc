@@ -8,6 +8,7 @@
 
 #include "berth/api/json.h"
 #include "berth/base/log.h"
+#include "berth/schema/cel_rules.h"
 #include "berth/schema/custom_resource.h"
 #include "berth/schema/definition_change.h"
 #include "berth/schema/validate.h"
@@ -170,6 +171,33 @@ Definitions::Definitions(Loop& loop, store::Registry& registry, Resources& resou
 
 Definitions::~Definitions() = default;
 
+namespace {
+
+/// Rules that are written as expressions count on an object of the right shape.
+void judge_by_rules(const schema::Resource& resource, const api::Object& before,
+                    const json::value& document, schema::FieldErrors& wrong) {
+  if (resource.rules->empty()) {
+    return;
+  }
+  const bool misshapen = std::ranges::any_of(wrong, [](const schema::FieldError& error) {
+    return error.reason == "FieldValueNotSupported" || error.reason == "FieldValueRequired" ||
+           error.reason == "FieldValueTooLong" || error.reason == "FieldValueTooMany" ||
+           error.reason == "FieldValueTypeInvalid";
+  });
+  if (misshapen) {
+    wrong.push_back(schema::invalid_value(
+        "<nil>", json::value("null"),
+        "some validation rules were not checked because the object was invalid; correct the "
+        "existing errors to complete validation"));
+    return;
+  }
+  std::ranges::move(
+      schema::validate_by_rules(*resource.rules, document, before ? &before.json() : nullptr),
+      std::back_inserter(wrong));
+}
+
+} // namespace
+
 Result<void> judge_by_schema(const schema::Resource& resource, const api::Object& before,
                              json::value& document) {
   schema::FieldErrors wrong;
@@ -182,6 +210,7 @@ Result<void> judge_by_schema(const schema::Resource& resource, const api::Object
   } else if (resource.custom) {
     schema::apply_defaults(document, *resource.type);
     wrong = schema::validate(document, *resource.type);
+    judge_by_rules(resource, before, document, wrong);
   }
   if (wrong.empty()) {
     return {};

@@ -6,6 +6,7 @@
 
 #include "berth/store/document.h"
 #include "berth/store/naming.h"
+#include "berth/store/validation/expressions.h"
 #include "berth/store/validation/formats.h"
 #include "berth/store/validation/metadata.h"
 #include "berth/store/validation/webhooks.h"
@@ -166,9 +167,13 @@ void check_validation(const Judged& one) {
   const std::string_view message = one.text("message");
   if (is_blank(one.text("expression"))) {
     one["expression"].required("expression is not specified");
+  } else {
+    check_policy_expression(one["expression"], PolicyResult::Bool);
   }
   if (!one.text("messageExpression").empty() && is_blank(one.text("messageExpression"))) {
     one["messageExpression"].invalid("must be non-empty if specified");
+  } else if (one.has("messageExpression")) {
+    check_policy_expression(one["messageExpression"], PolicyResult::Text);
   }
   if (!message.empty() && is_blank(message)) {
     one["message"].invalid("message must be non-empty if specified");
@@ -201,6 +206,8 @@ void check_policy(const Judged& spec) {
     }
     if (is_blank(variable.text("expression"))) {
       variable["expression"].required("expression is not specified");
+    } else {
+      check_policy_expression(variable["expression"], PolicyResult::Anything);
     }
   });
   if (spec.size("validations") == 0 && spec.size("auditAnnotations") == 0) {
@@ -293,6 +300,8 @@ void check_match_conditions(const Judged& of) {
   of.each("matchConditions", [&](const Judged& condition) {
     if (is_blank(condition.text("expression"))) {
       condition["expression"].required();
+    } else {
+      check_policy_expression(condition["expression"], PolicyResult::Bool);
     }
     if (!condition["name"].need_text()) {
       return;

@@ -1,4 +1,4 @@
-// Configuration of admission: webhooks and policies, as far as it is no CEL. Source:
+// Configuration of admission: webhooks and policies. Source:
 // kubernetes/pkg/apis/admissionregistration/validation and .../v1/defaults.go.
 #pragma once
 
@@ -14,7 +14,7 @@ void check_admission_rules(const AdmissionRequest& request, const api::Object& o
 
 /// One rule of a webhook or a policy: operations, groups, versions, resources, scope.
 void check_admission_rule(const Judged& rule);
-/// `of`.matchConditions: names and that there is an expression.
+/// `of`.matchConditions: names and expressions.
 void check_match_conditions(const Judged& of);
 
 } // namespace berth::store

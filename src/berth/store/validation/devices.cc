@@ -7,6 +7,7 @@
 #include "berth/store/naming.h"
 #include "berth/store/validation/affinity.h"
 #include "berth/store/validation/claim_status.h"
+#include "berth/store/validation/expressions.h"
 #include "berth/store/validation/immutable.h"
 
 namespace berth::store {
@@ -94,6 +95,8 @@ void check_selectors(const Judged& of) {
       selector["cel"].required();
     } else if (selector["cel"].text("expression").size() > kMaxExpression) {
       selector["cel"]["expression"].too_long(kMaxExpression);
+    } else {
+      check_device_expression(selector["cel"]["expression"]);
     }
   });
 }

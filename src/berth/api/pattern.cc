@@ -1,9 +1,9 @@
-#include "berth/schema/pattern.h"
+#include "berth/api/pattern.h"
 
 #include <fmt/format.h>
 #include <re2/re2.h>
 
-namespace berth::schema {
+namespace berth::api {
 namespace {
 
 /// As Go's regexp/syntax calls it.
@@ -57,8 +57,34 @@ class Re2Pattern final : public Pattern {
   bool matches(std::string_view text) const override {
     return RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), re_);
   }
+  std::vector<std::string_view> find_all(std::string_view text, std::size_t most) const override {
+    const re2::StringPiece all(text.data(), text.size());
+    std::vector<std::string_view> out;
+    std::size_t from = 0;
+    std::size_t last_end = std::string_view::npos;
+    re2::StringPiece found;
+    while (out.size() < most && from <= text.size() &&
+           re_.Match(all, from, text.size(), RE2::UNANCHORED, &found, 1)) {
+      const auto at = static_cast<std::size_t>(found.data() - text.data());
+      const std::size_t end = at + found.size();
+      if (end > from || at != last_end) { // as Go: an empty match right behind a match is none
+        out.push_back(text.substr(at, found.size()));
+      }
+      from = end > from ? end : after(text, from);
+      last_end = end;
+    }
+    return out;
+  }
 
  private:
+  /// Behind the character that begins there.
+  static std::size_t after(std::string_view text, std::size_t at) {
+    do {
+      ++at;
+    } while (at < text.size() && (text[at] & 0xc0) == 0x80);
+    return at;
+  }
+
   RE2 re_;
 };
 
@@ -74,4 +100,4 @@ Result<std::shared_ptr<const Pattern>> Pattern::compile(const std::string& expre
   return made;
 }
 
-} // namespace berth::schema
+} // namespace berth::api
