@@ -1,4 +1,5 @@
-// POST, PUT, PATCH and DELETE of objects and of their status.
+// POST, PUT (writing.cc), PATCH (patching.cc) and DELETE (deleting.cc) of objects and of their
+// status.
 #pragma once
 
 #include "berth/schema/resource.h"
