@@ -43,7 +43,13 @@ spec:
     schema:
       openAPIV3Schema:
         type: object
-        properties: {spec: {type: object, required: [size], properties: {size: {type: integer, minimum: 1}}}}
+        properties:
+          spec:
+            type: object
+            required: [size]
+            properties:
+              size: {type: integer, minimum: 1, x-kubernetes-validations: [{rule: self >= oldSelf, message: rings do not shrink}]}
+            x-kubernetes-validations: [{rule: self.size < 10, messageExpression: "'a ring of %d is too large'.format([self.size])"}]
 YAML
 
 check 'up' 'API https://127\.0\.0\.1:[0-9]+ ready in .* 3 nodes, 24 GPUs' "$berth" up --port 0 --nodes dgx-h100:2 --nodes l40s-pcie-8:1
@@ -84,6 +90,9 @@ check 'a CRD' 'created' "$k" apply -f "$work/crd.yaml"
 check 'a CRD is established' 'condition met' "$k" wait --for=condition=Established crd/rings.example.com --timeout=10s
 check 'a custom resource' 'ring.example.com/one created' "$k" apply -f - <<<'{"apiVersion":"example.com/v1","kind":"Ring","metadata":{"name":"one"},"spec":{"size":3}}'
 check 'its columns' 'one +3' "$k" get rg
+refused 'a rule of its definition' 'spec: Invalid value: "object": a ring of 12 is too large' "$k" patch rg one --type=merge -p '{"spec":{"size":12}}'
+refused 'a rule of what may change' 'spec.size: Invalid value: "integer": rings do not shrink' "$k" patch rg one --type=merge -p '{"spec":{"size":2}}'
+refused 'a rule that makes no sense' "undefined field 'colour'" bash -c "sed s/self.size/self.colour/ '$work/crd.yaml' | '$k' apply -f -"
 refused 'its schema' 'should be greater than or equal to 1' "$k" create -f - <<<'{"apiVersion":"example.com/v1","kind":"Ring","metadata":{"name":"two"},"spec":{"size":0}}'
 check 'every kind lists' '' bash -c "for r in \$('$k' api-resources --verbs=list -o name); do '$k' get \$r -A >/dev/null || exit 1; done"
 check 'helm' 'STATUS: deployed' "$helm" install demo scripts/e2e/chart
