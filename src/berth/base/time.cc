@@ -47,10 +47,25 @@ Civil civil(TimePoint t) {
           std::chrono::hh_mm_ss<std::chrono::nanoseconds>(at - day)};
 }
 
+/// Writes the number's last digits, up to `end`.
+void put_digits(std::string& text, std::size_t end, std::size_t count, std::int64_t number) {
+  for (std::size_t i = 1; i <= count; ++i) {
+    text[end - i] = static_cast<char>('0' + number % 10);
+    number /= 10;
+  }
+}
+
+/// Digit by digit: every status of an object has several times in it. Years have four digits,
+/// within the range of TimePoint.
 std::string date_and_seconds(const Civil& c) {
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", static_cast<int>(c.date.year()),
-                     static_cast<unsigned>(c.date.month()), static_cast<unsigned>(c.date.day()),
-                     c.time.hours().count(), c.time.minutes().count(), c.time.seconds().count());
+  std::string out = "0000-00-00T00:00:00";
+  put_digits(out, 4, 4, static_cast<int>(c.date.year()));
+  put_digits(out, 7, 2, static_cast<unsigned>(c.date.month()));
+  put_digits(out, 10, 2, static_cast<unsigned>(c.date.day()));
+  put_digits(out, 13, 2, c.time.hours().count());
+  put_digits(out, 16, 2, c.time.minutes().count());
+  put_digits(out, 19, 2, c.time.seconds().count());
+  return out;
 }
 
 /// Nanoseconds of ".123456" at `pos`, which moves past the digits; digits beyond the ninth are

@@ -104,30 +104,33 @@ struct FreshView::State : std::enable_shared_from_this<FreshView::State> {
   }
 
   void replace(const Key& key, Object now) {
-    Object old;
-    if (const auto held = objects.find(key); held != objects.end()) {
-      old = std::move(held->second);
-      objects.erase(held);
-      unindex(key, old);
-    }
-    if (now) {
+    const auto held = objects.find(key);
+    const Object old = held == objects.end() ? Object() : held->second;
+    if (now && held != objects.end()) {
+      held->second = now;
+    } else if (now) {
       objects.emplace(key, now);
-      if (spec.index_of) {
-        for (std::string& name : spec.index_of(now)) {
-          index[std::move(name)].insert(key);
-        }
-      }
+    } else if (held != objects.end()) {
+      objects.erase(held);
     }
+    reindex(key, old, now);
     if (spec.on_change) {
       spec.on_change(old, now);
     }
   }
 
-  void unindex(const Key& key, const Object& old) {
+  /// Most changes leave an object under the names that it had.
+  void reindex(const Key& key, const Object& old, const Object& now) {
     if (!spec.index_of) {
       return;
     }
-    for (const std::string& name : spec.index_of(old)) {
+    using Names = std::vector<std::string>;
+    const Names before = old ? spec.index_of(old) : Names();
+    Names after = now ? spec.index_of(now) : Names();
+    if (before == after) {
+      return;
+    }
+    for (const std::string& name : before) {
       const auto it = index.find(name);
       if (it == index.end()) {
         continue;
@@ -136,6 +139,9 @@ struct FreshView::State : std::enable_shared_from_this<FreshView::State> {
       if (it->second.empty()) {
         index.erase(it);
       }
+    }
+    for (std::string& name : after) {
+      index[std::move(name)].insert(key);
     }
   }
 

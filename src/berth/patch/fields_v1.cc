@@ -95,6 +95,21 @@ Result<std::optional<PathElement>> read_element(std::string_view key) {
   }
 }
 
+void write_into(json::object& out, const FieldSet& set) {
+  out.reserve(out.size() + set.nodes().size());
+  for (const FieldSet::Node& node : set.nodes()) {
+    json::object& below = out[written(node.element)].emplace_object();
+    if (node.below.empty()) {
+      continue;
+    }
+    if (node.member) {
+      below.reserve(node.below.nodes().size() + 1);
+      below["."].emplace_object();
+    }
+    write_into(below, node.below);
+  }
+}
+
 } // namespace
 
 Result<FieldSet> read_fields_v1(const json::value& fields) {
@@ -120,16 +135,7 @@ Result<FieldSet> read_fields_v1(const json::value& fields) {
 
 json::object write_fields_v1(const FieldSet& set) {
   json::object out;
-  for (const FieldSet::Node& node : set.nodes()) {
-    json::object below;
-    if (node.member && !node.below.empty()) {
-      below["."] = json::object();
-    }
-    for (auto& [key, value] : write_fields_v1(node.below)) {
-      below[key] = std::move(value);
-    }
-    out[written(node.element)] = std::move(below);
-  }
+  write_into(out, set);
   return out;
 }
 
