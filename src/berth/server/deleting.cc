@@ -4,8 +4,8 @@
 
 #include "berth/api/json.h"
 #include "berth/server/body.h"
-#include "berth/server/event_views.h"
 #include "berth/server/definitions.h"
+#include "berth/server/event_views.h"
 #include "berth/server/list_query.h"
 #include "berth/server/writing.h"
 #include "berth/server/written_object.h"
@@ -97,8 +97,9 @@ Answer<net::HttpResponse> delete_objects(const Shared& shared, const Call& call,
   const store::ObjectList found = shared.registry->list(selected->what);
   std::vector<api::Object> left; // as they were
   for (const api::Object& object : found.items) {
-    const auto removed = shared.registry->remove(stored_kind(resource), object.key(), query->options,
-                                                 shared.loop->now(), {.dry_run = query->dry_run});
+    const auto removed =
+        shared.registry->remove(stored_kind(resource), object.key(), query->options,
+                                shared.loop->now(), {.dry_run = query->dry_run});
     if (removed) {
       left.push_back(object);
     } else if (removed.error().code != Code::NotFound) {
