@@ -108,8 +108,17 @@ refused 'metrics are not for all' 'forbidden' "$k" get --raw /metrics --as bob
 "$k" get pods --watch >"$work/watched" 2>&1 &
 watcher=$!
 sleep 1
+check 'a snapshot of a running cluster' 'saved .*: [0-9]+ objects, revision [0-9]+' "$berth" snapshot save "$work/saved"
+refused 'not under a running cluster' 'a cluster is running on this data' "$berth" snapshot restore "$work/saved" --force
+check 'what comes after it' 'deleted' "$k" delete pod two --now
 check 'down' 'stopped' "$berth" down
 check 'a watch ends with the server' 'ended' bash -c "timeout 10 tail --pid=$watcher -f /dev/null && echo ended"
 check 'up again' 'ready' "$berth" up --port 0
 eventually 'pods run again' 'train +1/1 +Running' "$k" get pods
+refused 'what was deleted is gone' 'pods "two" not found' "$k" get pod two
+check 'down for good' 'stopped' "$berth" down
+refused 'not over what is there' 'the data directory is not empty' "$berth" snapshot restore "$work/saved"
+check 'the snapshot comes back' 'restored .*; writes go on from revision [0-9]+' "$berth" snapshot restore "$work/saved" --force
+check 'up from it' 'ready .* 2 nodes, 16 GPUs' "$berth" up --port 0
+eventually 'with what it had' 'two +2/2 +Running' "$k" get pods
 exit $failed

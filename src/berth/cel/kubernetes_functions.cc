@@ -138,8 +138,8 @@ std::vector<Declaration> cidr_functions() {
 Outcome query_of(Args args) {
   std::vector<std::pair<Value, Value>> out;
   for (const auto& [key, value] : as<Url>(args[0]).query) {
-    const auto held =
-        std::ranges::find_if(out, [&key = key](const auto& one) { return text(one.first) == key; });
+    const auto held = std::ranges::find_if(
+        out, [&wanted = key](const auto& one) { return text(one.first) == wanted; });
     if (held == out.end()) {
       out.emplace_back(Value(key), list_value({Value(value)}));
     } else {

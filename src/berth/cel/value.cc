@@ -22,7 +22,7 @@ class Pairs final : public Map {
   explicit Pairs(std::vector<std::pair<Value, Value>> pairs) {
     for (auto& [key, value] : pairs) {
       const auto held = std::ranges::find_if(
-          pairs_, [&key = key](const auto& one) { return equal(one.first, key); });
+          pairs_, [&wanted = key](const auto& one) { return equal(one.first, wanted); });
       if (held == pairs_.end()) {
         pairs_.emplace_back(std::move(key), std::move(value));
       } else {
