@@ -1,5 +1,8 @@
 #include "berth/patch/request.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include <fmt/format.h>
 
 #include "berth/api/json.h"
@@ -43,6 +46,25 @@ std::optional<PatchKind> kind_named(std::string_view type) {
   return std::nullopt;
 }
 
+/// Go's %q, of text that is UTF-8.
+std::string quoted(std::string_view text) {
+  constexpr std::string_view kControls = "\a\b\f\n\r\t\v";
+  constexpr std::string_view kLetters = "abfnrtv";
+  std::string out = "\"";
+  for (const char c : text) {
+    if (const std::size_t at = kControls.find(c); at != std::string_view::npos) {
+      out += {'\\', kLetters[at]};
+    } else if (c == '"' || c == '\\') {
+      out += {'\\', c};
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    } else {
+      out += c;
+    }
+  }
+  return out + '"';
+}
+
 Error field_error(std::string field, std::string message) {
   Where where;
   where.field = std::move(field);
@@ -61,19 +83,7 @@ std::vector<Error> option_errors(const PatchOptions& options, PatchKind kind) {
   if (kind != PatchKind::Apply && options.force) {
     errors.push_back(field_error("force", "Forbidden: may not be specified for non-apply patch"));
   }
-  if (manager.size() > kLongestManager) {
-    errors.push_back(field_error(
-        "fieldManager", fmt::format("Too long: may not be more than {} bytes", kLongestManager)));
-  }
-  for (std::size_t i = 0; i < manager.size(); ++i) {
-    if (const auto byte = static_cast<unsigned char>(manager[i]); byte < 0x20 || byte == 0x7f) {
-      errors.push_back(field_error(
-          "fieldManager", fmt::format("Invalid value: {}: invalid character 0x{:02x} (at position "
-                                      "{}): only printable characters are allowed",
-                                      api::to_json(json::value(manager)), byte, i)));
-      break;
-    }
-  }
+  std::ranges::move(manager_errors(manager), std::back_inserter(errors));
   return errors;
 }
 
@@ -192,6 +202,24 @@ Result<PatchKind> patch_kind(std::string_view content_type, KindOf of) {
                 "application/apply-patch+yaml");
   }
   return *kind;
+}
+
+std::vector<Error> manager_errors(std::string_view manager) {
+  std::vector<Error> errors;
+  if (manager.size() > kLongestManager) {
+    errors.push_back(field_error(
+        "fieldManager", fmt::format("Too long: may not be more than {} bytes", kLongestManager)));
+  }
+  for (std::size_t i = 0; i < manager.size(); ++i) {
+    if (const auto byte = static_cast<unsigned char>(manager[i]); byte < 0x20 || byte == 0x7f) {
+      errors.push_back(field_error(
+          "fieldManager", fmt::format("Invalid value: {}: invalid character U+{:04X} (at position "
+                                      "{})",
+                                      quoted(manager), byte, i)));
+      break;
+    }
+  }
+  return errors;
 }
 
 Result<void> check_options(const PatchOptions& options, PatchKind kind) {

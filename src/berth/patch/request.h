@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "berth/base/result.h"
 #include "berth/patch/path.h"
@@ -46,6 +47,9 @@ struct PatchOptions {
 /// "PatchOptions.meta.k8s.io
 /// "" is invalid: ...", with one cause a field.
 Result<void> check_options(const PatchOptions& options, PatchKind kind);
+/// What is wrong with a manager's name, for every kind of write: its length, what is unprintable.
+/// Source: apimachinery metav1/validation ValidateFieldManager.
+std::vector<Error> manager_errors(std::string_view manager);
 
 /// `document` after a patch of any kind but Apply (owners.h). The result still needs decoding,
 /// defaults and validation. Errors: BadRequest for a body that is no such patch; Invalid for a JSON

@@ -73,6 +73,11 @@ INSTANTIATE_TEST_SUITE_P(
                 PatchKind::Apply,
                 "PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: Too long: may not be more "
                 "than 128 bytes"},
+        Options{"Unprintable",
+                {.field_manager = "a\x01\n"},
+                PatchKind::Apply,
+                "PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: Invalid value: "
+                "\"a\\x01\\n\": invalid character U+0001 (at position 1)"},
         Options{"Two",
                 {.field_manager = std::string(129, 'm'), .force = true},
                 PatchKind::Merge,

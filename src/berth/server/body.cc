@@ -9,6 +9,7 @@
 #include "berth/api/json.h"
 #include "berth/api/yaml.h"
 #include "berth/patch/managed_fields.h"
+#include "berth/patch/request.h"
 #include "berth/schema/body.h"
 #include "berth/schema/protobuf.h"
 #include "berth/server/normal_form.h"
@@ -74,8 +75,6 @@ Answer<bool> dry_run(const net::HttpHeaders& query, std::string_view kind,
        .message = fmt::format("Unsupported value: [\"{}\"]: supported values: \"All\"", text)}));
 }
 
-constexpr std::size_t kMaxManager = 128; // bytes
-
 struct NamedPropagation {
   std::string_view name;
   store::Propagation policy;
@@ -123,10 +122,9 @@ Answer<WriteQuery> write_query(const Call& call, std::string_view kind) {
   out.dry_run = *dry;
   out.force = flag(call.query, "force");
   out.field_manager = parameter(call.query, "fieldManager");
-  if (out.field_manager.size() > kMaxManager) {
-    return tl::unexpected(invalid_options(
-        kind, {.field = "fieldManager",
-               .message = fmt::format("Too long: may not be more than {} bytes", kMaxManager)}));
+  if (const auto wrong = patch::manager_errors(out.field_manager); !wrong.empty()) {
+    return tl::unexpected(
+        invalid_options(kind, {.field = "fieldManager", .message = wrong.front().message}));
   }
   out.manager =
       patch::manager_name(out.field_manager, net::header_of(call.request->headers, "User-Agent"));

@@ -8,6 +8,7 @@
 #include "berth/store/validation/formats.h"
 #include "berth/store/validation/immutable.h"
 #include "berth/store/validation/job_policy.h"
+#include "berth/store/validation/job_status.h"
 #include "berth/store/validation/pod.h"
 #include "berth/store/validation/spec_text.h"
 
@@ -218,7 +219,11 @@ void check_job_spec(const Judged& spec) {
 }
 
 void check_job(const AdmissionRequest& request, const api::Object& object, FieldErrors& errors) {
-  if (request.kind != kJobs || request.subresource == Subresource::Status) {
+  if (request.kind != kJobs) {
+    return;
+  }
+  if (request.subresource == Subresource::Status) {
+    check_job_status(*request.before, object, errors);
     return;
   }
   const Judged spec(api::find(object.json(), "spec"), "spec", errors);

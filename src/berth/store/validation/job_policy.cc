@@ -5,6 +5,7 @@
 #include <set>
 
 #include "berth/store/validation/formats.h"
+#include "berth/store/validation/index_format.h"
 
 namespace berth::store {
 namespace {
@@ -133,9 +134,24 @@ void check_success_policy(const Judged& spec) {
     }
     const Judged count = rule["succeededCount"];
     count.not_negative();
+    std::int64_t indexes = 0;
+    if (const Judged listed = rule["succeededIndexes"]) {
+      if (const auto read = parse_indexes(listed.text(), completions); !read) {
+        listed.invalid("error parsing succeededIndexes: " + read.error().message);
+      } else {
+        for (const IndexRange& range : *read) {
+          indexes += range.last - range.first + 1;
+        }
+      }
+    }
     if (count.number().value_or(0) > completions) {
       count.invalid(fmt::format(
           "must be less than or equal to {} (the number of specified completions)", completions));
+    }
+    if (rule.has("succeededIndexes") && count.number().value_or(0) > indexes) {
+      count.invalid(fmt::format("must be less than or equal to {} (the number of indexes in the "
+                                "specified succeededIndexes field)",
+                                indexes));
     }
   });
 }

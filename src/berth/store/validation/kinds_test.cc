@@ -366,6 +366,79 @@ TEST_F(RefusedChange, OfWhereAResourceClaimLies) {
                    R"("AllocationTimestamp":null}: field is immutable)");
 }
 
+TEST_F(RefusedChange, OfHowAJobStands) {
+  const std::string spec =
+      R"("completions":3,"parallelism":2,"template":{"spec":{"restartPolicy":"Never",)"
+      R"("containers":[{"name":"c","image":"i"}]}})";
+  int made = 0;
+  /// What is said of a status that follows one, of a Job with such a specification besides.
+  const auto said = [&](const std::string& more, const std::string& first,
+                        const std::string& second) {
+    const auto job =
+        create(parsed(fmt::format(R"({{"apiVersion":"batch/v1","kind":"Job","metadata":{{"name":)"
+                                  R"("j{}"}},"spec":{{{}{}}}}})",
+                                  ++made, more, spec)))
+            .value();
+    const auto begun = first.empty()
+                           ? Result<api::Object>(job)
+                           : patch(job, R"({"status":)" + first + "}", Subresource::Status);
+    if (!begun) {
+      return "first: " + begun.error().message;
+    }
+    const auto written = patch(*begun, R"({"status":)" + second + "}", Subresource::Status);
+    const std::string head = fmt::format("Job.batch \"j{}\" is invalid: status.", made);
+    return written ? std::string() : written.error().message.substr(head.size());
+  };
+  const std::string start = R"("startTime":"2026-01-01T00:00:00Z")";
+  const auto is = [](const std::string& type) {
+    return R"({"type":")" + type + R"(","status":"True"})";
+  };
+  EXPECT_EQ(said("", "", R"({"active":2,"ready":1})"), "");
+  EXPECT_EQ(said("", "", R"({"active":1,"ready":2})"),
+            "ready: Invalid value: 2: cannot set more ready pods than active");
+  EXPECT_EQ(said("", "", R"({"ready":-1})"),
+            "ready: Invalid value: -1: must be greater than or equal to 0");
+  EXPECT_EQ(said("", R"({"failed":2})", R"({"failed":1})"),
+            "failed: Invalid value: 1: cannot decrease the failed counter");
+  EXPECT_EQ(said("", R"({"succeeded":2})", R"({"succeeded":1})"),
+            "succeeded: Invalid value: 1: cannot decrease the succeeded counter");
+  EXPECT_EQ(said("", "", "{" + start + R"(,"conditions":[)" + is("Failed") + "]}"),
+            "conditions: Invalid value: cannot set Failed=True condition without the "
+            "FailureTarget=true condition");
+  EXPECT_EQ(said("", "",
+                 "{" + start + R"(,"conditions":[)" + is("SuccessCriteriaMet") + "," +
+                     is("Complete") + "]}"),
+            "completionTime: Required value: completionTime is required for Complete jobs");
+  const std::string complete = "{" + start + R"(,"completionTime":"2026-01-01T01:00:00Z",)" +
+                               R"("conditions":[)" + is("SuccessCriteriaMet") + "," +
+                               is("Complete") + "]}";
+  EXPECT_EQ(said("", "", complete), "");
+  EXPECT_EQ(said("", complete, R"({"active":1})"),
+            "active: Invalid value: 1: active>0 is invalid for finished job");
+  EXPECT_EQ(said("", complete, R"({"completionTime":"2026-01-01T02:00:00Z"})"),
+            "completionTime: Invalid value: \"2026-01-01T02:00:00Z\": completionTime cannot be "
+            "mutated");
+  EXPECT_EQ(said("", "{" + start + "}", R"({"startTime":null})"),
+            "startTime: Required value: startTime cannot be removed for unsuspended job");
+  EXPECT_EQ(said("", "", R"({"completedIndexes":"0"})"),
+            "completedIndexes: Invalid value: \"0\": cannot set non-empty completedIndexes when "
+            "non-indexed completion mode");
+  const std::string indexed = R"("completionMode":"Indexed",)";
+  EXPECT_EQ(said(indexed, "", R"({"completedIndexes":"0,2"})"), "");
+  EXPECT_EQ(said(indexed, "", R"({"completedIndexes":"0-3"})"),
+            "completedIndexes: Invalid value: \"0-3\": error parsing completedIndexes: too large "
+            "index: \"3\"");
+  EXPECT_EQ(said(indexed, "", R"({"completedIndexes":"2,1"})"),
+            "completedIndexes: Invalid value: \"2,1\": error parsing completedIndexes: "
+            "non-increasing order, previous: 2, current: 1");
+  EXPECT_EQ(said(indexed + R"("backoffLimitPerIndex":1,)", "",
+                 R"({"completedIndexes":"0-1","failedIndexes":"1-2"})"),
+            "failedIndexes: Invalid value: \"1-2\": failedIndexes and completedIndexes overlap at "
+            "index: 1");
+  EXPECT_EQ(said("", "", R"({"uncountedTerminatedPods":{"succeeded":["a"],"failed":["a"]}})"),
+            "uncountedTerminatedPods.failed[0]: Duplicate value: \"a\"");
+}
+
 TEST_F(RefusedChange, ClaimsAreProtectedAndGetTheNewestDefaultClass) {
   Registry served(store, Rng(2), {.admission = server_admission()});
   for (const auto& [name, is_default] : {std::pair("slow", "false"), {"fast", "true"}}) {
