@@ -38,6 +38,7 @@ class Pairs final : public Map {
   }
   std::vector<Value> keys() const override {
     std::vector<Value> out;
+    out.reserve(pairs_.size());
     for (const auto& [key, value] : pairs_) {
       out.push_back(key);
     }
