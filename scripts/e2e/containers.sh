@@ -158,6 +158,45 @@ check 'an unsafe sysctl is refused' 'SysctlForbidden' sh -c \
   "for i in \$(seq 50); do '$k' get pod unsafe -o 'jsonpath={.status.reason}' | grep . && break; sleep 0.2; done"
 "$k" delete pod wishes unsafe >/dev/null
 
+# A token of its service account, as long as the pod is there.
+cat >"$work/bearer.yaml" <<'YAML'
+apiVersion: v1
+kind: Pod
+metadata: {name: bearer}
+spec:
+  terminationGracePeriodSeconds: 1
+  serviceAccountName: default
+  securityContext: {runAsUser: 1000, fsGroup: 2000}
+  volumes:
+  - name: id
+    projected: {sources: [{serviceAccountToken: {path: token, expirationSeconds: 600}},
+                          {serviceAccountToken: {path: for-vault, audience: vault}}]}
+  containers:
+  - name: c
+    image: local/busybox:1
+    command: [sleep, '100000']
+    volumeMounts: [{name: id, mountPath: /id}]
+YAML
+review() { # review TOKEN [AUDIENCE]
+  printf '{"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": "%s", "audiences": [%s]}}' \
+    "$1" "${2:+\"$2\"}" | "$k" create --raw /apis/authentication.k8s.io/v1/tokenreviews -f -
+}
+"$k" apply -f "$work/bearer.yaml" >/dev/null
+check 'a pod with tokens' 'condition met' "$k" wait --for=condition=Ready pod/bearer --timeout=60s
+check 'which its user and group alone may read' '^640 1000 2000$' "$k" exec bearer -- stat -L -c '%a %u %g' /id/token
+token=$("$k" exec bearer -- cat /id/token)
+check 'it is its account'"'"'s' '"authenticated":true.*"username":"system:serviceaccount:default:default"' review "$token"
+check 'for the pod' 'authentication.kubernetes.io/pod-name":\["bearer"\]' review "$token"
+api=$(sed -n 's/.*server: \(https:.*\)/\1/p' "$KUBECONFIG")
+check 'the API server takes it' 'system:serviceaccount:default:default' \
+  "$k" --kubeconfig /dev/null --server "$api" --insecure-skip-tls-verify --token "$token" auth whoami
+vault=$("$k" exec bearer -- cat /id/for-vault)
+check 'another is for another' '"authenticated":true.*"audiences":\["vault"\]' review "$vault" vault
+refused 'and nobody else' 'Unauthorized|must be logged in' \
+  "$k" --kubeconfig /dev/null --server "$api" --insecure-skip-tls-verify --token "$vault" auth whoami
+"$k" delete pod bearer >/dev/null
+same 'it ends with the pod' "$(review "$token" | grep -c '"authenticated":true')" 0
+
 before=$(running two)
 kill_hard "$agent_pid"
 start_agent
@@ -297,7 +336,7 @@ YAML
 check 'a pod with a loopback of its own is ready by its probes' 'condition met' "$k" wait --for=condition=Ready pod/lonely --timeout=60s
 check 'and has nothing else' '^lo$' sh -c "echo \$('$k' exec lonely -c peer -- sed -n 's/^ *\\([^:]*\\):.*/\\1/p' /proc/net/dev)"
 check 'its containers reach each other' '^alone$' "$k" exec lonely -c peer -- sh -c 'wget -q -O - "http://$POD_IP:8080/"'
-port=$(sed -n 's/.*server: https:.*:\([0-9]*\)$/\1/p' "$KUBECONFIG")
+port=${api##*:}
 check 'what listens on the machine' '^there$' sh -c "busybox nc -w 2 127.0.0.1 $port </dev/null && echo there"
 refused 'is not reached from inside' 'exit code 1' "$k" exec lonely -c peer -- sh -c "nc -w 2 127.0.0.1 $port </dev/null"
 check 'what it uses is told' 'lonely +web +[0-9]+m' "$k" top pod lonely --containers

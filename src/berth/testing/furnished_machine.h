@@ -19,6 +19,7 @@
 #include "berth/api/json.h"
 #include "berth/base/background.h"
 #include "berth/cdi/registry.h"
+#include "berth/client/token_source.h"
 #include "berth/deviceplugin/local_kubelet_socket.h"
 #include "berth/node/agent.h"
 #include "berth/node/checkpoint_store.h"
@@ -177,6 +178,27 @@ class FakeNetwork final : public node::ProbeNetwork {
   Loop* loop_;
 };
 
+/// Issues tokens "token-1", "token-2", ... for an hour, or for what is asked.
+class FakeTokens final : public client::TokenSource {
+ public:
+  explicit FakeTokens(Loop& loop) : loop_(&loop) {}
+  void request_token(const client::TokenRequest& request,
+                     std::function<void(Result<client::Token>)> done) override {
+    asked.push_back(request);
+    loop_->post([this, life = Duration::seconds(request.expiration_seconds),
+                 text = fmt::format("token-{}", asked.size()), done = std::move(done)] {
+      done(away ? Result<client::Token>(fail(Code::Unavailable, "nobody answers"))
+                : client::Token{.text = text, .expires = loop_->now() + life, .life = life});
+    });
+  }
+
+  std::vector<client::TokenRequest> asked;
+  bool away = false;
+
+ private:
+  Loop* loop_;
+};
+
 /// Node "n1" with 8 CPUs and 64 GiB of memory; its folders are gone after the test.
 class FurnishedMachine : public TempFiles {
  protected:
@@ -188,6 +210,7 @@ class FurnishedMachine : public TempFiles {
                             .client = &plane.client,
                             .runtime = runtime.get(),
                             .background = &background,
+                            .tokens = &tokens,
                             .network = &network},
         node::ContentsOptions{.kubelet_root = path("kubelet"), .log_root = path("logs")});
     start_agent();
@@ -276,6 +299,7 @@ class FurnishedMachine : public TempFiles {
   Foreground background{plane.loop};
   cdi::Registry cdi;
   FakeNetwork network{plane.loop};
+  FakeTokens tokens{plane.loop};
   deviceplugin::LocalKubeletSocket socket{plane.loop};
   node::MemoryCheckpointStore disk;
   std::unique_ptr<OpenRuntime> runtime;
