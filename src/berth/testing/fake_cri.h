@@ -118,6 +118,10 @@ class FakeCri {
                                       id));
             }
           }
+          if (has_own_network({.config = request.config()}) && !has_network()) { // as containerd
+            return fail(Code::Internal, "failed to setup network for sandbox \"x\": cni plugin not "
+                                        "initialized");
+          }
           cri::RunPodSandboxResponse response;
           response.set_pod_sandbox_id(fmt::format("sandbox-{}", ++clock_));
           sandboxes[response.pod_sandbox_id()] = {.config = request.config(), .created_at = clock_};

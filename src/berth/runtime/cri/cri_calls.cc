@@ -17,4 +17,8 @@ Error sort_out(Error error) {
   return error;
 }
 
+bool without_network(const Error& error) {
+  return error.message.find("cni plugin not initialized") != std::string::npos;
+}
+
 } // namespace berth::runtime::cri

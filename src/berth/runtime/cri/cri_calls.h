@@ -21,5 +21,8 @@ std::string runtime_method(std::string_view name);
 /// Gives an error of containerd's the code that it says in words: a name that is taken
 /// ("failed to reserve sandbox name ...: name ... is reserved for ..."), a time that is over.
 Error sort_out(Error error);
+/// containerd has lost, or never had, the CNI configuration that a sandbox with a network of its
+/// own takes, to be made as well as to be stopped.
+bool without_network(const Error& error);
 
 } // namespace berth::runtime::cri

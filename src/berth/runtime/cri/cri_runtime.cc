@@ -115,6 +115,9 @@ void CriRuntime::State::make_sandbox(SandboxConfig config, Done<SandboxStatus> d
       [this, config = std::move(config),
        done = std::move(done)](const Result<pb::RunPodSandboxResponse>& response) mutable {
         if (!response) {
+          if (info && without_network(response.error())) {
+            info->network = RuntimeInfo::Network::None; // the next pod asks again
+          }
           done(tl::unexpected(sort_out(response.error())));
           return;
         }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "berth/base/log.h"
+#include "berth/runtime/cri/cri_calls.h"
 
 namespace berth::runtime::cri {
 namespace {
@@ -95,10 +96,8 @@ Error SandboxNetwork::no_network_yet() const {
   return {.code = Code::Unavailable, .message = std::move(message)};
 }
 
-// containerd, of CNI plugins that it has not loaded.
 void SandboxNetwork::stopping_failed(const Error& why) const {
-  if (without_ != Without::Loopback || at_.conf.empty() ||
-      why.message.find("cni plugin not initialized") == std::string::npos) {
+  if (without_ != Without::Loopback || at_.conf.empty() || !without_network(why)) {
     return;
   }
   if (const auto installed = files_.install(at_); !installed) {

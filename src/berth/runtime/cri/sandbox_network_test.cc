@@ -147,6 +147,27 @@ TEST_F(OfSandboxes, AnyOtherConfigurationWins) {
   EXPECT_EQ(settle(*runtime).value(), PodNetwork::Loopback);
 }
 
+TEST_F(OfSandboxes, AConfigurationThatWentIsNoticedByTheFirstPodWithoutOne) {
+  for (const auto& [without, want] :
+       {std::pair{Without::Loopback, test::cri::POD}, std::pair{Without::Share, test::cri::NODE}}) {
+    write("conf/10-real.conflist", R"({"name": "real"})");
+    const auto runtime = agent(without);
+    ASSERT_EQ(settle(*runtime).value(), PodNetwork::Configured);
+    fs::remove(path("conf/10-real.conflist"));
+    fs::remove(path("conf/zz-berth-loopback-n1.conflist"));
+    const std::string uid = want == test::cri::POD ? "u" : "v";
+    EXPECT_THAT(run(*runtime, uid).error().message, HasSubstr("cni plugin not initialized"));
+    const auto made = run(*runtime, uid);
+    ASSERT_TRUE(made.has_value()) << made.error().message;
+    EXPECT_EQ(fake->sandboxes.at(made->id)
+                  .config.linux()
+                  .security_context()
+                  .namespace_options()
+                  .network(),
+              want);
+  }
+}
+
 TEST_F(OfSandboxes, WhoSharesDoesNotTakeAnAgentsLoopbackForANetwork) {
   const auto alone = agent(Without::Loopback, "n1");
   ASSERT_TRUE(settle(*alone).has_value());
