@@ -98,9 +98,20 @@ class FakeCri {
     }
     return cni_directory.empty() && network_ready;
   }
+  static bool asks_for_network(const Sandbox& sandbox) {
+    return sandbox.config.linux().security_context().namespace_options().network() == cri::POD;
+  }
   static bool has_own_network(const Sandbox& sandbox) {
-    return sandbox.state == cri::SANDBOX_READY &&
-           sandbox.config.linux().security_context().namespace_options().network() == cri::POD;
+    return sandbox.state == cri::SANDBOX_READY && asks_for_network(sandbox);
+  }
+  /// As containerd, which asks its plugins also about what it has stopped before.
+  std::optional<Error> lost_network(const Sandbox& sandbox) const {
+    if (has_network() || !asks_for_network(sandbox)) {
+      return std::nullopt;
+    }
+    return Error{.code = Code::Internal,
+                 .message = "failed to destroy network for sandbox \"x\": cni plugin not "
+                            "initialized"};
   }
 
   void serve_sandboxes(rpc::Methods& methods) {
@@ -167,9 +178,8 @@ class FakeCri {
           if (found == sandboxes.end()) {
             return cri::Empty();
           }
-          if (has_own_network(found->second) && !has_network()) { // as containerd
-            return fail(Code::Internal, "failed to destroy network for sandbox \"x\": cni plugin "
-                                        "not initialized");
+          if (auto lost = lost_network(found->second)) {
+            return tl::unexpected(*std::move(lost));
           }
           found->second.state = cri::SANDBOX_NOTREADY;
           return cri::Empty();
@@ -177,6 +187,10 @@ class FakeCri {
     on<cri::RemovePodSandboxRequest, cri::Empty>(
         methods, service, "RemovePodSandbox",
         [this](const cri::RemovePodSandboxRequest& request) -> Result<cri::Empty> {
+          const auto found = sandboxes.find(request.pod_sandbox_id());
+          if (auto lost = found == sandboxes.end() ? std::nullopt : lost_network(found->second)) {
+            return tl::unexpected(*std::move(lost));
+          }
           sandboxes.erase(request.pod_sandbox_id());
           std::erase_if(containers, [&](const auto& each) {
             return each.second.sandbox == request.pod_sandbox_id();

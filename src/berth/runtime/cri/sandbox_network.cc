@@ -7,6 +7,7 @@
 
 #include "berth/base/log.h"
 #include "berth/runtime/cri/cri_calls.h"
+#include "berth/runtime/cri/cri_messages.h"
 
 namespace berth::runtime::cri {
 namespace {
@@ -16,6 +17,12 @@ using Has = RuntimeInfo::Network;
 
 constexpr std::string_view kLog = "cri";
 constexpr int kTries = 7;
+
+/// containerd asks the plugins of its configuration as long as there is a sandbox with a network of
+/// its own, also to remove one that it has stopped.
+bool needs_network(const SandboxStatus& sandbox) {
+  return !config_of(sandbox).host_network;
+}
 
 std::string first_of(const std::string& one, std::string_view other) {
   return one.empty() ? std::string(other) : one;
@@ -110,7 +117,8 @@ void SandboxNetwork::retire(const std::function<void(Done<Listing>)>& list) {
     return;
   }
   list([this](const Result<Listing>& listing) {
-    if (!listing || std::ranges::any_of(listing->sandboxes, only_loopback)) {
+    if (!listing ||
+        (cni::loopback_in_force(at_) && std::ranges::any_of(listing->sandboxes, needs_network))) {
       return; // the next sandbox that goes asks again
     }
     if (const auto removed = files_.remove(at_); !removed) {

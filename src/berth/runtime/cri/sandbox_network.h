@@ -28,8 +28,8 @@ class SandboxNetwork : public std::enable_shared_from_this<SandboxNetwork> {
   /// A sandbox cannot be stopped while the runtime has no configuration; `why` says whether that is
   /// what it failed for. Puts one there if this agent's sandboxes depend on it.
   void stopping_failed(const Error& why) const;
-  /// Takes the configuration away where it is not wanted any more and no sandbox of `list`'s, which
-  /// gives this agent's, needs it to be removed.
+  /// Takes the configuration away where it is not wanted any more and, while the runtime uses it,
+  /// no sandbox of `list`'s, which gives this agent's, needs it to be removed.
   void retire(const std::function<void(Done<Listing>)>& list);
 
  private:

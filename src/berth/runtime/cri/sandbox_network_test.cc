@@ -180,15 +180,35 @@ TEST_F(OfSandboxes, WhoSharesDoesNotTakeAnAgentsLoopbackForANetwork) {
 
 TEST_F(OfSandboxes, WhatIsNotWantedAnyMoreGoesOnceNoSandboxNeedsIt) {
   auto runtime = agent(Without::Loopback);
-  const std::string id = run(*runtime, "u1")->id;
+  const std::string first = run(*runtime, "u1")->id;
+  const std::string last = run(*runtime, "u2")->id;
   runtime = agent(Without::Share);
   EXPECT_EQ(settle(*runtime).value(), PodNetwork::Machine);
+  const std::string sharing = run(*runtime, "u3")->id;
   settle_down(*runtime);
   EXPECT_THAT(in("conf"), ElementsAre("zz-berth-loopback-n1.conflist"));
-  end(*runtime, id);
+  ASSERT_TRUE(
+      wait<void>([&](auto done) { runtime->stop_pod_sandbox(last, std::move(done)); }).has_value());
+  end(*runtime, first);
+  settle_down(*runtime);
+  EXPECT_THAT(in("conf"), ElementsAre("zz-berth-loopback-n1.conflist"))
+      << "one that is stopped is not removed";
+  end(*runtime, last);
   settle_down(*runtime);
   EXPECT_THAT(in("conf"), IsEmpty());
   EXPECT_THAT(in("bin"), IsEmpty());
+  end(*runtime, sharing);
+}
+
+TEST_F(OfSandboxes, WhatIsNotWantedAnyMoreGoesAtOnceWhereAnotherConfigurationIsUsed) {
+  auto runtime = agent(Without::Loopback);
+  const std::string id = run(*runtime, "u1")->id;
+  write("conf/10-real.conflist", R"({"name": "real"})");
+  runtime = agent(Without::Share);
+  EXPECT_EQ(settle(*runtime).value(), PodNetwork::Configured);
+  settle_down(*runtime);
+  EXPECT_THAT(in("conf"), ElementsAre("10-real.conflist"));
+  end(*runtime, id);
 }
 
 TEST_F(OfSandboxes, ASandboxIsStoppedAlthoughSomebodyRemovedTheConfiguration) {
