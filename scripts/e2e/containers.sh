@@ -49,6 +49,7 @@ same() { # same WHAT A B
 }
 running() { "$k" get pod "$1" -o 'jsonpath={range .status.containerStatuses[*]}{.containerID}{" "}{end}'; }
 
+namespaces=$(ls /var/run/netns 2>/dev/null | grep -c ^cni-)
 start_containerd
 make_image pause '["/bin/sleep", "2147483647"]'
 make_image busybox '["/bin/sh"]'
@@ -156,6 +157,45 @@ sed -e 's/name: wishes/name: unsafe/' -e 's/kernel.shm_rmid_forced/kernel.msgmax
 check 'an unsafe sysctl is refused' 'SysctlForbidden' sh -c \
   "for i in \$(seq 50); do '$k' get pod unsafe -o 'jsonpath={.status.reason}' | grep . && break; sleep 0.2; done"
 "$k" delete pod wishes unsafe >/dev/null
+
+# A token of its service account, as long as the pod is there.
+cat >"$work/bearer.yaml" <<'YAML'
+apiVersion: v1
+kind: Pod
+metadata: {name: bearer}
+spec:
+  terminationGracePeriodSeconds: 1
+  serviceAccountName: default
+  securityContext: {runAsUser: 1000, fsGroup: 2000}
+  volumes:
+  - name: id
+    projected: {sources: [{serviceAccountToken: {path: token, expirationSeconds: 600}},
+                          {serviceAccountToken: {path: for-vault, audience: vault}}]}
+  containers:
+  - name: c
+    image: local/busybox:1
+    command: [sleep, '100000']
+    volumeMounts: [{name: id, mountPath: /id}]
+YAML
+review() { # review TOKEN [AUDIENCE]
+  printf '{"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": "%s", "audiences": [%s]}}' \
+    "$1" "${2:+\"$2\"}" | "$k" create --raw /apis/authentication.k8s.io/v1/tokenreviews -f -
+}
+"$k" apply -f "$work/bearer.yaml" >/dev/null
+check 'a pod with tokens' 'condition met' "$k" wait --for=condition=Ready pod/bearer --timeout=60s
+check 'which its user and group alone may read' '^640 1000 2000$' "$k" exec bearer -- stat -L -c '%a %u %g' /id/token
+token=$("$k" exec bearer -- cat /id/token)
+check 'it is its account'"'"'s' '"authenticated":true.*"username":"system:serviceaccount:default:default"' review "$token"
+check 'for the pod' 'authentication.kubernetes.io/pod-name":\["bearer"\]' review "$token"
+api=$(sed -n 's/.*server: \(https:.*\)/\1/p' "$KUBECONFIG")
+check 'the API server takes it' 'system:serviceaccount:default:default' \
+  "$k" --kubeconfig /dev/null --server "$api" --insecure-skip-tls-verify --token "$token" auth whoami
+vault=$("$k" exec bearer -- cat /id/for-vault)
+check 'another is for another' '"authenticated":true.*"audiences":\["vault"\]' review "$vault" vault
+refused 'and nobody else' 'Unauthorized|must be logged in' \
+  "$k" --kubeconfig /dev/null --server "$api" --insecure-skip-tls-verify --token "$vault" auth whoami
+"$k" delete pod bearer >/dev/null
+same 'it ends with the pod' "$(review "$token" | grep -c '"authenticated":true')" 0
 
 before=$(running two)
 kill_hard "$agent_pid"
@@ -265,6 +305,68 @@ check 'no network of its own without CNI' 'network is not ready' sh -c \
 gpu_pod shares 0 | sed -e 's/, resources.*}}}/}/' -e 's/^spec:/spec:\n  hostNetwork: true/' | "$k" apply -f - >/dev/null
 check 'but on the machine'"'"'s' 'condition met' "$k" wait --for=condition=Ready pod/shares --timeout=60s
 "$k" delete pod alone shares >/dev/null
+
+# Without CNI, with nothing but a loopback of their own.
+restart_agent() {
+  kill "$agent_pid" 2>/dev/null
+  wait "$agent_pid" 2>/dev/null
+  start_agent --device-plugin external "$@"
+  check "the agent with $*" 'condition met' "$k" wait --for=condition=Ready node/worker-1 --timeout=30s
+}
+cni=$work/containerd/cni
+restart_agent --network-without-cni loopback
+cat >"$work/lonely.yaml" <<'YAML'
+apiVersion: v1
+kind: Pod
+metadata: {name: lonely}
+spec:
+  terminationGracePeriodSeconds: 1
+  containers:
+  - name: web
+    image: local/busybox:1
+    command: [sh, -c, 'echo alone >/tmp/index.html; exec busybox httpd -f -p 8080 -h /tmp']
+    readinessProbe: {httpGet: {port: 8080}, periodSeconds: 1}
+    livenessProbe: {tcpSocket: {port: 8080}, periodSeconds: 1}
+  - name: peer
+    image: local/busybox:1
+    command: [sleep, '100000']
+    env: [{name: POD_IP, valueFrom: {fieldRef: {fieldPath: status.podIP}}}]
+YAML
+"$k" apply -f "$work/lonely.yaml" >/dev/null
+check 'a pod with a loopback of its own is ready by its probes' 'condition met' "$k" wait --for=condition=Ready pod/lonely --timeout=60s
+check 'and has nothing else' '^lo$' sh -c "echo \$('$k' exec lonely -c peer -- sed -n 's/^ *\\([^:]*\\):.*/\\1/p' /proc/net/dev)"
+check 'its containers reach each other' '^alone$' "$k" exec lonely -c peer -- sh -c 'wget -q -O - "http://$POD_IP:8080/"'
+port=${api##*:}
+check 'what listens on the machine' '^there$' sh -c "busybox nc -w 2 127.0.0.1 $port </dev/null && echo there"
+refused 'is not reached from inside' 'exit code 1' "$k" exec lonely -c peer -- sh -c "nc -w 2 127.0.0.1 $port </dev/null"
+check 'what it uses is told' 'lonely +web +[0-9]+m' "$k" top pod lonely --containers
+same 'nobody is told an address' "$("$k" get pod lonely -o 'jsonpath={.status.podIP}')" ''
+"$k" port-forward pod/lonely :8080 >"$work/forward" 2>&1 &
+forward_pid=$!
+check 'a port is forwarded' '^alone$' sh -c "
+  for i in \$(seq 50); do
+    port=\$(sed -n 's/Forwarding from 127.0.0.1:\([0-9]*\).*/\1/p' '$work/forward')
+    [ -n \"\$port\" ] && busybox wget -q -O - \"http://127.0.0.1:\$port/\" && break
+    sleep 0.2
+  done"
+kill "$forward_pid" 2>/dev/null
+wait "$forward_pid" 2>/dev/null
+lonely=$(running lonely)
+kill_hard "$agent_pid"
+restart_agent --network-without-cni host
+check 'new pods share the machine'"'"'s network again' 'condition met' sh -c "
+  $(declare -f gpu_pod)
+  gpu_pod together 0 | sed 's/, resources.*}}}/}/' | '$k' apply -f - >/dev/null
+  '$k' wait --for=condition=Ready pod/together --timeout=60s"
+check 'and reach it' 'there' "$k" exec together -- sh -c "nc -w 2 127.0.0.1 $port </dev/null && echo there"
+check 'one with a loopback alone goes on' 'condition met' "$k" wait --for=condition=Ready pod/lonely --timeout=60s
+same 'as it was' "$(running lonely)" "$lonely"
+same 'with what its end takes' "$(ls "$cni")" "$(printf 'berth-loopback\nloopback\nzz-berth-loopback-worker-1.conflist')"
+check 'it ends' 'deleted' "$k" delete pod lonely together --timeout=60s
+for _ in $(seq 50); do [ -z "$(ls "$cni")$(ctr -a "$socket" -n k8s.io containers ls -q)" ] && break; sleep 0.1; done # sandboxes outlast objects
+same 'and the configuration with it' "$(ls "$cni")" ''
+same 'no sandbox is left' "$(ctr -a "$socket" -n k8s.io containers ls -q)" ''
+same 'nor a network namespace of one' "$(ls /var/run/netns 2>/dev/null | grep -c ^cni-)" "$namespaces"
 
 # CPUs of a container's own, on a machine that has two.
 if [ "$(nproc)" -ge 2 ]; then

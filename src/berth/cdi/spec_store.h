@@ -32,7 +32,7 @@ class RegistryStore final : public SpecStore {
   Registry* registry_;
 };
 
-/// A directory, made if it is missing. Written as "spec.NAME.tmp", synced and renamed.
+/// A directory, made if it is missing. A spec that is there is whole: see replace_file().
 class DirectoryStore final : public SpecStore {
  public:
   explicit DirectoryStore(std::string directory) : directory_(std::move(directory)) {}

@@ -83,6 +83,7 @@ struct Command {
   std::vector<Example> examples = {};
   std::vector<ExitCode> exit_codes = {};
   std::vector<std::string_view> see_also = {};
+  bool of_programs = false;                ///< not for people: left out of the overview
   int (*run)(const Invocation&) = nullptr; ///< nullptr: only sub-commands ("hardware")
 };
 

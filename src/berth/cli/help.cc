@@ -158,10 +158,10 @@ std::string render_overview(const HelpStyle& style) {
   out += heading("COMMANDS", style);
   std::size_t left = 0;
   for (const Command& command : commands()) {
-    left = std::max(left, command.name.size());
+    left = std::max(left, command.of_programs ? 0 : command.name.size());
   }
   for (const Command& command : commands()) {
-    out += definition(command.name, command.summary, left, style);
+    out += command.of_programs ? "" : definition(command.name, command.summary, left, style);
   }
   out += heading("START HERE", style);
   out += fmt::format("{}{} run -f examples/ --nodes dgx-h100:4 --nodes l40s-pcie-8:2\n", kIndent,

@@ -9,6 +9,7 @@
 #include <boost/json/serialize.hpp>
 #include <fmt/format.h>
 
+#include "berth/api/json.h"
 #include "berth/base/log.h"
 #include "berth/client/wire.h"
 #include "berth/net/http_client.h"
@@ -445,7 +446,10 @@ void RemoteClient::request_token(const TokenRequest& request,
        .target = object_path({"", "ServiceAccount"}, request.service_account, Subresource::None) +
                  "/token",
        .body = token_body(request)},
-      std::move(done), [](const net::HttpResponse& response) { return token_of(response); });
+      std::move(done), [](const net::HttpResponse& response) -> Result<Token> {
+        BERTH_TRY(const api::json::value answered, api::parse_json(response.body));
+        return token_of(answered);
+      });
 }
 
 std::unique_ptr<Watch> RemoteClient::watch(const WatchOptions& options,

@@ -145,7 +145,7 @@ TEST_F(Remote, ABindingCarriesItsAnnotations) {
 }
 
 TEST_F(Remote, ATokenIsAskedForAPod) {
-  answers(201, R"({"kind":"TokenRequest","status":{"token":"abc",)"
+  answers(201, R"({"kind":"TokenRequest","spec":{"expirationSeconds":900},"status":{"token":"abc",)"
                R"("expirationTimestamp":"2026-01-02T03:04:05Z"}})");
   std::optional<Result<Token>> got;
   client->request_token({.service_account = {"x", "sa"},
@@ -158,6 +158,7 @@ TEST_F(Remote, ATokenIsAskedForAPod) {
   ASSERT_TRUE(got->has_value()) << to_string(got->error());
   EXPECT_EQ((*got)->text, "abc");
   EXPECT_EQ(to_rfc3339((*got)->expires), "2026-01-02T03:04:05Z");
+  EXPECT_EQ((*got)->life, Duration::minutes(15)) << "the server has the last word";
   EXPECT_THAT(asked[0], HasSubstr("POST /api/v1/namespaces/x/serviceaccounts/sa/token"));
   EXPECT_THAT(asked[0], HasSubstr(R"("audiences":["vault"])"));
   EXPECT_THAT(asked[0], HasSubstr(R"("boundObjectRef":{"kind":"Pod","apiVersion":"v1",)"

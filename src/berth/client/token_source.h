@@ -23,6 +23,7 @@ struct TokenRequest {
 struct Token {
   std::string text;
   TimePoint expires;
+  Duration life; ///< from its issue to then, which may be another than was asked for
 };
 
 class TokenSource {

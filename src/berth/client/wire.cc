@@ -180,15 +180,17 @@ Result<api::Object> object_of(const net::HttpResponse& response) {
   return object;
 }
 
-Result<Token> token_of(const net::HttpResponse& response) {
-  BERTH_TRY(const json::value answer, api::parse_json(response.body));
-  const std::string_view token = api::string_at(answer, "status.token");
+Result<Token> token_of(const json::value& answered) {
+  const std::string_view token = api::string_at(answered, "status.token");
   if (token.empty()) {
     return fail(Code::Internal, "the server's answer to a TokenRequest has no token in it");
   }
   BERTH_TRY(const TimePoint expires,
-            parse_rfc3339(api::string_at(answer, "status.expirationTimestamp")));
-  return Token{std::string(token), expires};
+            parse_rfc3339(api::string_at(answered, "status.expirationTimestamp")));
+  constexpr std::int64_t kUnsaid = 3600;
+  const json::value* seconds = api::find_path(answered, "spec.expirationSeconds");
+  return Token{std::string(token), expires,
+               Duration::seconds(seconds && seconds->is_int64() ? seconds->get_int64() : kUnsaid)};
 }
 
 Result<api::Object> named_object_of(const net::HttpResponse& response, const GroupKind& kind,

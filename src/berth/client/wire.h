@@ -26,8 +26,8 @@ Error error_of(const net::HttpResponse& response);
 /// The object of a successful answer. Error Internal: the body is none.
 Result<api::Object> object_of(const net::HttpResponse& response);
 
-/// The token of an answer to a TokenRequest. Error Internal: it has none.
-Result<Token> token_of(const net::HttpResponse& response);
+/// The token of an answered TokenRequest. Error Internal: it has none.
+Result<Token> token_of(const api::json::value& answered);
 
 /// The same as object_of() where the server may answer with a Status: then an object with the key
 /// alone, and with the uid that the answer tells, else `uid`.

@@ -55,7 +55,7 @@ std::string pods_of(const runtime::Listing& listing) {
                                   {"uid", sandbox.uid},
                                   {"creationTimestamp", to_rfc3339(sandbox.created_at)}}},
         {"spec", json::object{{"containers", std::move(containers)}}},
-        {"status", json::object{{"podIP", sandbox.ip}}}});
+        {"status", json::object{{"podIP", runtime::only_loopback(sandbox) ? "" : sandbox.ip}}}});
   }
   return api::to_json(json::object{{"kind", "PodList"},
                                    {"apiVersion", "v1"},

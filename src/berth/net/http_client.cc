@@ -24,7 +24,8 @@ struct HttpClient::State {
     if (to.tls && options.tls == nullptr) {
       BERTH_TRY(options.tls, TlsContext::client({}));
     }
-    return make_connection(*loop, to.tls ? options.tls : nullptr);
+    return make_connection(*loop, {.tls = to.tls ? options.tls : nullptr,
+                                   .network_namespace = options.network_namespace});
   }
 
   std::shared_ptr<Connection> reuse(const std::string& place) {

@@ -20,6 +20,7 @@ struct HttpClientOptions {
   std::size_t idle_connections = 4;              ///< kept for each place
   Duration idle_timeout = Duration::seconds(30); ///< a kept connection is closed after it
   std::shared_ptr<const TlsContext> tls; ///< for https; null: the system's authorities are trusted
+  std::string network_namespace = {}; ///< to connect from, as for connections; "": this process's
 };
 
 /// What becomes of a request whose answer is streamed. `head` comes first, then pieces, then `end`

@@ -8,6 +8,7 @@
 #include <boost/asio/write.hpp>
 #include <fmt/format.h>
 
+#include "berth/net/network_namespace.h"
 #include "berth/net/tls_stream.h"
 
 namespace berth::net {
@@ -73,8 +74,10 @@ template <class Stream>
 class StreamConnection final : public Connection,
                                public std::enable_shared_from_this<StreamConnection<Stream>> {
  public:
-  StreamConnection(tcp::socket socket, std::shared_ptr<const TlsContext> tls)
-      : stream_(std::move(socket), std::move(tls)), resolver_(stream_.socket().get_executor()) {}
+  StreamConnection(tcp::socket socket, ConnectionOptions options)
+      : stream_(std::move(socket), std::move(options.tls)),
+        resolver_(stream_.socket().get_executor()),
+        network_namespace_(std::move(options.network_namespace)) {}
 
   void connect(const std::string& host, std::uint16_t port, Ready done) override {
     const std::string where = fmt::format("cannot connect to {}:{}", host, port);
@@ -134,6 +137,14 @@ class StreamConnection final : public Connection,
 
   std::optional<Peer> peer() const override { return stream_.peer(); }
 
+  /// The connected socket is the caller's; this connection is over.
+  Result<int> release() {
+    error_code error;
+    const int socket = stream_.socket().release(error);
+    closed_ = true;
+    return error ? Result<int>(unavailable("cannot take a socket", error)) : socket;
+  }
+
   /// `host`: the server that a client wants to speak with; "" on the server's side.
   void shake_hands(const std::string& host, const std::string& where, Ready done) {
     stream_.shake_hands(host, [self = this->shared_from_this(), where,
@@ -151,6 +162,10 @@ class StreamConnection final : public Connection,
     const tcp::endpoint endpoint = found[at];
     error_code ignored;
     stream_.socket().close(ignored);
+    if (const auto opened = open_in_namespace(endpoint.protocol()); !opened) {
+      done(tl::unexpected(opened.error()));
+      return;
+    }
     stream_.socket().async_connect(endpoint,
                                    [self = this->shared_from_this(), found = std::move(found), at,
                                     host = std::move(host), where = std::move(where),
@@ -170,8 +185,20 @@ class StreamConnection final : public Connection,
                                    });
   }
 
+  /// A socket that is not open yet is opened where this process is.
+  Result<void> open_in_namespace(const tcp& protocol) {
+    if (network_namespace_.empty()) {
+      return {};
+    }
+    BERTH_TRY(const int socket, tcp_socket_in(network_namespace_, protocol.family()));
+    error_code error;
+    stream_.socket().assign(protocol, socket, error);
+    return error ? unavailable("cannot use a socket of another namespace", error) : Result<void>();
+  }
+
   Stream stream_;
   tcp::resolver resolver_;
+  std::string network_namespace_;
   std::array<char, 16 * 1024> buffer_;
   std::string writing_;
   bool closed_ = false;
@@ -241,10 +268,12 @@ class TcpListener final : public Listener {
     static void greet(const std::shared_ptr<State>& state, tcp::socket socket) {
       const auto& tls = state->options.tls;
       if (tls == nullptr) {
-        state->on_connection(std::make_shared<PlainConnection>(std::move(socket), nullptr));
+        state->on_connection(
+            std::make_shared<PlainConnection>(std::move(socket), ConnectionOptions()));
         return;
       }
-      auto connection = std::make_shared<TlsConnection>(std::move(socket), tls);
+      auto connection =
+          std::make_shared<TlsConnection>(std::move(socket), ConnectionOptions{.tls = tls});
       auto limit = std::make_shared<Timer>(*state->loop);
       limit->set(state->options.handshake_timeout, [connection] { connection->close(); });
       connection->shake_hands("", "handshake", [state, connection, limit](Result<void> shaken) {
@@ -267,11 +296,23 @@ class TcpListener final : public Listener {
 
 } // namespace
 
-std::shared_ptr<Connection> make_connection(AsioLoop& loop, std::shared_ptr<const TlsContext> tls) {
-  if (tls == nullptr) {
-    return std::make_shared<PlainConnection>(tcp::socket(loop.io()), nullptr);
+std::shared_ptr<Connection> make_connection(AsioLoop& loop, ConnectionOptions options) {
+  if (options.tls == nullptr) {
+    return std::make_shared<PlainConnection>(tcp::socket(loop.io()), std::move(options));
   }
-  return std::make_shared<TlsConnection>(tcp::socket(loop.io()), std::move(tls));
+  return std::make_shared<TlsConnection>(tcp::socket(loop.io()), std::move(options));
+}
+
+std::shared_ptr<Connection> connect_socket(AsioLoop& loop, const std::string& host,
+                                           std::uint16_t port, std::string network_namespace,
+                                           std::function<void(Result<int>)> done) {
+  auto connection = std::make_shared<PlainConnection>(
+      tcp::socket(loop.io()),
+      ConnectionOptions{.tls = nullptr, .network_namespace = std::move(network_namespace)});
+  connection->connect(host, port, [connection, done = std::move(done)](Result<void> connected) {
+    done(connected ? connection->release() : tl::unexpected(std::move(connected).error()));
+  });
+  return connection;
 }
 
 Result<std::unique_ptr<Listener>>

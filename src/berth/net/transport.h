@@ -1,5 +1,6 @@
 // Bytes over TCP, plain or under TLS, on an AsioLoop. The only files that see sockets are
-// transport.cc and asio_loop.cc; what the bytes mean is other files' business.
+// transport.cc, network_namespace.cc and asio_loop.cc; what the bytes mean is other files'
+// business.
 #pragma once
 
 #include <cstdint>
@@ -36,9 +37,20 @@ class Connection {
   virtual std::optional<Peer> peer() const = 0;
 };
 
-/// `tls` null: plain.
-std::shared_ptr<Connection> make_connection(AsioLoop& loop,
-                                            std::shared_ptr<const TlsContext> tls = nullptr);
+struct ConnectionOptions {
+  std::shared_ptr<const TlsContext> tls = nullptr; ///< null: plain
+  /// Path of the network namespace to connect from; "": this process's. Names are looked up in this
+  /// process's all the same.
+  std::string network_namespace = {};
+};
+
+std::shared_ptr<Connection> make_connection(AsioLoop& loop, ConnectionOptions options = {});
+
+/// Connects and gives the socket, non-blocking, to `done`, who owns it: for libraries that speak
+/// over sockets themselves. Closing what is returned gives up. Errors as Connection::connect().
+std::shared_ptr<Connection> connect_socket(AsioLoop& loop, const std::string& host,
+                                           std::uint16_t port, std::string network_namespace,
+                                           std::function<void(Result<int>)> done);
 
 /// Accepts connections until it is dropped.
 class Listener {

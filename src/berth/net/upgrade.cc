@@ -36,7 +36,7 @@ class Asking : public std::enable_shared_from_this<Asking> {
       finish(fail(Code::Timeout, fmt::format("no answer from {} within {}", what_.to.authority(),
                                              to_string(what_.timeout))));
     });
-    connection_ = make_connection(*loop_, what_.to.tls ? what_.tls : nullptr);
+    connection_ = make_connection(*loop_, {.tls = what_.to.tls ? what_.tls : nullptr});
     connection_->connect(
         what_.to.host, what_.to.port, [self = shared_from_this()](Result<void> connected) {
           connected ? self->write() : self->finish(tl::unexpected(std::move(connected).error()));

@@ -228,7 +228,7 @@ void connect_websocket(AsioLoop& loop, WebSocketRequest what, WebSocketDone done
     }
     what.tls = *std::move(tls);
   }
-  auto connection = make_connection(loop, what.to.tls ? what.tls : nullptr);
+  auto connection = make_connection(loop, {.tls = what.to.tls ? what.tls : nullptr});
   const std::string host = what.to.host;
   const std::uint16_t port = what.to.port;
   connection->connect(host, port,

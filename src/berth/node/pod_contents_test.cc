@@ -1,6 +1,9 @@
 // Pods on a machine with folders, images and probes: what their containers are made of, what goes
 // wrong and how that shows, what is left behind.
+#include <unistd.h>
+
 #include <filesystem>
+#include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -214,6 +217,41 @@ TEST_F(OnAFurnishedMachine, AMountedConfigMapFollowsItsObject) {
   run(Duration::seconds(70));
   EXPECT_EQ(file(at), "new") << "what is gone is kept as it was";
   EXPECT_THAT(events("p"), Contains(HasSubstr("configmap \"c\" not found")));
+}
+
+TEST_F(OnAFurnishedMachine, AMountedTokenIsRenewedAndOutlastsAServerThatIsAway) {
+  auto pod = bound("p");
+  with(pod, R"({"volumeMounts": [{"name": "id", "mountPath": "/id"}],
+                "securityContext": {"runAsUser": )" +
+                std::to_string(::getuid()) + "}}");
+  with_spec(pod, R"({"serviceAccountName": "bot", "volumes": [{"name": "id", "projected": {
+      "sources": [{"serviceAccountToken": {"path": "token", "audience": "vault",
+                                           "expirationSeconds": 3600}}]}}]})");
+  plane.create(pod);
+  run(Duration::seconds(10));
+  ASSERT_EQ(api::string_at(stored("p").json(), "status.phase"), "Running");
+  ASSERT_THAT(tokens.asked, SizeIs(1));
+  const client::TokenRequest& asked = tokens.asked.front();
+  EXPECT_EQ(asked.service_account, (api::Key{"default", "bot"}));
+  EXPECT_EQ(asked.audience, "vault");
+  EXPECT_EQ(asked.pod_name, "p");
+  EXPECT_EQ(asked.pod_uid, uid("p"));
+  const std::string file = pod_path("p", "volumes/kubernetes.io~projected/id/token");
+  const auto shown = [&] { return read_file(std::filesystem::canonical(file), 100).value(); };
+  EXPECT_EQ(shown(), "token-1");
+  EXPECT_EQ(static_cast<unsigned>(std::filesystem::status(file).permissions()), 0600u)
+      << "all of its containers run as one user, to whom it is";
+  run(Duration::minutes(46));
+  EXPECT_THAT(tokens.asked, SizeIs(1)) << "it is read again each minute, and is good";
+  run(Duration::minutes(4));
+  EXPECT_EQ(shown(), "token-2");
+  tokens.away = true;
+  run(Duration::minutes(55));
+  EXPECT_EQ(shown(), "token-2") << "still good";
+  EXPECT_THAT(tokens.asked, SizeIs(testing::Gt(3)));
+  tokens.away = false;
+  run(Duration::minutes(1));
+  EXPECT_NE(shown(), "token-2");
 }
 
 TEST_F(OnAFurnishedMachine, NothingIsLeftOfAPodThatIsGone) {

@@ -162,6 +162,25 @@ TEST_F(Probing, AConnectionIsEnoughForTcp) {
   EXPECT_EQ(container("p", "ready"), "true");
 }
 
+TEST_F(Probing, APodWithNothingButLoopbackIsAskedFromInside) {
+  runtime->only_loopback = true;
+  make(R"({"livenessProbe": {"grpc": {"port": 9000}},
+           "startupProbe": {"tcpSocket": {"port": 9001}},
+           "readinessProbe": {"httpGet": {"port": 8080, "path": "/healthz"}},
+           "lifecycle": {"postStart": {"httpGet": {"port": 8081, "path": "/started"}},
+                         "preStop": {"httpGet": {"port": 8082, "host": "10.9.9.9"}}}})");
+  EXPECT_THAT(network.asked, testing::IsSupersetOf(
+                                 {"/netns/of/pod 127.0.0.1:9000 ", "/netns/of/pod 127.0.0.1:9001",
+                                  "/netns/of/pod http://127.0.0.1:8080/healthz",
+                                  "/netns/of/pod http://127.0.0.1:8081/started"}));
+  EXPECT_EQ(container("p", "ready"), "true");
+  EXPECT_EQ(api::string_at(stored("p").json(), "status.podIP"), "") << "nobody else reaches it";
+  plane.remove(client::kPods, {"default", "p"});
+  run(Duration::seconds(3));
+  EXPECT_EQ(network.asked.back(), "http://10.9.9.9:8082/")
+      << "a host that a probe names is the machine's to reach";
+}
+
 TEST_F(Probing, AGrpcServerTellsItsHealth) {
   network.health = std::string("NOT_SERVING");
   make(R"({"readinessProbe": {"grpc": {"port": 9000, "service": "readiness"}}})");

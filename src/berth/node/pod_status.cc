@@ -275,7 +275,11 @@ void put_addresses(json::object& status, const PodView& view, const StatusFacts&
     status["hostIP"] = facts.host_ip;
     status["hostIPs"] = json::array{json::object{{"ip", facts.host_ip}}};
   }
-  if (view.sandbox) {
+  if (view.sandbox && runtime::only_loopback(*view.sandbox)) {
+    // Wherever somebody tried that address, it would be that somebody's own.
+    status.erase("podIP");
+    status.erase("podIPs");
+  } else if (view.sandbox) {
     const std::string& ip = view.sandbox->ip.empty() ? facts.host_ip : view.sandbox->ip;
     if (!ip.empty()) {
       status["podIP"] = ip;

@@ -194,6 +194,19 @@ TEST_F(Status, OfABackoff) {
   EXPECT_EQ(at("containerStatuses.0.ready"), "false");
 }
 
+TEST_F(Status, OfOneThatNobodyReachesHasNoAddress) {
+  sandbox();
+  make();
+  EXPECT_EQ(at("podIP"), "100.64.0.2");
+  stored_ = status_;
+  for (const std::string loopback : {"127.0.0.1", "::1"}) {
+    sandbox(loopback);
+    make();
+    EXPECT_EQ(at("podIP"), "absent");
+    EXPECT_EQ(at("podIPs"), "absent");
+  }
+}
+
 TEST_F(Status, OfOneThatSucceeded) {
   sandbox();
   add("main", ContainerState::Exited, 0);

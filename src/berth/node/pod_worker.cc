@@ -390,7 +390,7 @@ void PodWorker::started(const std::string& name, Role role, const StartResult& r
     device_wait_.cancel();
     event(EventType::Normal, "Started", fmt::format("Started container {}", name));
     if (hooks_) {
-      hooks_->post_start(object(), {.id = result.status.id, .name = name, .pod_ip = pod_ip()});
+      hooks_->post_start(object(), {.id = result.status.id, .name = name, .pod = reach()});
     }
     return;
   case StartResult::Kind::DevicesWait:

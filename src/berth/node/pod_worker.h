@@ -116,7 +116,7 @@ class PodWorker : public std::enable_shared_from_this<PodWorker> {
   bool has_ground(const PodView& now_is);
   bool complete_sandbox(runtime::SandboxConfig& config);
   bool take_contents(const ContainerView& each, StartOrder& order);
-  std::string pod_ip() const;
+  PodReach reach() const;
   void add_facts(StatusFacts& facts, const api::json::value* stored) const;
   void stop_container(const std::string& id, const std::string& name, Duration grace);
   void end_unhealthy(const std::string& id, const std::string& why, std::optional<Duration> grace);

@@ -67,12 +67,8 @@ void PodWorker::make_contents() {
                   }});
 }
 
-std::string PodWorker::pod_ip() const {
-  const PodView now_is = view();
-  if (!now_is.sandbox || now_is.sandbox->ip.empty()) {
-    return place_.host_ip;
-  }
-  return now_is.sandbox->ip;
+PodReach PodWorker::reach() const {
+  return reach_of(view(), place_.host_ip);
 }
 
 // Whether the pod's volumes are there. They are worked on if they are not, also those of a pod that
@@ -114,7 +110,7 @@ void PodWorker::stop_container(const std::string& id, const std::string& name, D
     containers_->stop_container(id, grace);
     return;
   }
-  hooks_->pre_stop(object(), {.id = id, .name = name, .pod_ip = pod_ip()}, grace,
+  hooks_->pre_stop(object(), {.id = id, .name = name, .pod = reach()}, grace,
                    [weak = weak_from_this(), id](Duration left) {
                      if (const auto self = weak.lock()) {
                        self->containers_->stop_container(id, left);

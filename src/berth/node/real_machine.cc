@@ -49,6 +49,24 @@ Result<void> make_private(const fs::path& directory) {
   return {};
 }
 
+std::string network_words(const Result<runtime::cri::PodNetwork>& network) {
+  if (!network) {
+    return fmt::format("; pods without hostNetwork wait: {}", network.error().message);
+  }
+  constexpr std::string_view kNone = "; no network for pods is configured:";
+  switch (*network) {
+  case runtime::cri::PodNetwork::Configured:
+    break;
+  case runtime::cri::PodNetwork::Loopback:
+    return fmt::format("{} each has a loopback of its own and nothing else", kNone);
+  case runtime::cri::PodNetwork::Machine:
+    return fmt::format("{} they share the machine's", kNone);
+  case runtime::cri::PodNetwork::Nothing:
+    return fmt::format("{} those without hostNetwork wait", kNone);
+  }
+  return "";
+}
+
 } // namespace
 
 struct RealMachine::State : std::enable_shared_from_this<State> {
@@ -67,7 +85,8 @@ struct RealMachine::State : std::enable_shared_from_this<State> {
 
   void ask_runtime();
   void say(const std::string& line);
-  void become_node(const runtime::cri::RuntimeInfo& info);
+  void become_node(const runtime::cri::RuntimeInfo& info,
+                   const Result<runtime::cri::PodNetwork>& pods_get);
   void start_plugins();
   api::Labels labels() const;
   void serve_neighbours();
@@ -112,7 +131,10 @@ void RealMachine::State::ask_runtime() {
       ask_again.set(kAskAgain, [this] { ask_runtime(); });
       return;
     }
-    become_node(*info);
+    runtime->settle_network(
+        [this, about = *info](const Result<runtime::cri::PodNetwork>& pods_get) {
+          become_node(about, pods_get);
+        });
   });
 }
 
@@ -161,7 +183,8 @@ api::Labels RealMachine::State::labels() const {
   return all;
 }
 
-void RealMachine::State::become_node(const runtime::cri::RuntimeInfo& info) {
+void RealMachine::State::become_node(const runtime::cri::RuntimeInfo& info,
+                                     const Result<runtime::cri::PodNetwork>& pods_get) {
   const std::string runtime_name = fmt::format("{}://{}", info.name, info.version);
   start_plugins();
   contents.emplace(ContentsPlace{.loop = loop,
@@ -195,10 +218,7 @@ void RealMachine::State::become_node(const runtime::cri::RuntimeInfo& info) {
                    .seed = static_cast<std::uint64_t>(loop->now().unix_nanos())});
   serve_neighbours();
   say(fmt::format("node {} runs containers with {} {}{}", options.name, info.name, info.version,
-                  info.network_ready ? ""
-                  : options.cri.without_network == runtime::cri::CriOptions::WithoutNetwork::Share
-                      ? "; no network for pods is configured: they share the machine's"
-                      : "; no network for pods is configured: those without hostNetwork wait"));
+                  network_words(pods_get)));
 }
 
 // A machine whose NUMA nodes cannot be made out is a node like any other, unless its owner counts

@@ -9,6 +9,7 @@
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
 #include <grpcpp/create_channel.h>
+#include <grpcpp/create_channel_posix.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/security/credentials.h>
 
@@ -55,6 +56,11 @@ void keep_threads() {
   static_cast<void>(kept);
 }
 
+std::shared_ptr<grpc::Channel> open_over(int connected, const std::string& authority) {
+  keep_threads();
+  return grpc::CreateInsecureChannelFromFd(authority, connected);
+}
+
 std::shared_ptr<grpc::Channel> open(const std::string& address) {
   keep_threads();
   grpc::ChannelArguments arguments;
@@ -83,8 +89,8 @@ void limit(grpc::ClientContext& context, const CallOptions& options) {
 /// Shared with the calls, which gRPC may end after the channel is gone: then nothing reaches the
 /// loop any more.
 struct Channel::State : std::enable_shared_from_this<State> {
-  State(net::AsioLoop& its_loop, const std::string& address)
-      : loop(&its_loop), connection(open(address)), stub(connection) {}
+  State(net::AsioLoop& its_loop, std::shared_ptr<grpc::Channel> opened)
+      : loop(&its_loop), connection(std::move(opened)), stub(connection) {}
 
   void enter(grpc::ClientContext& context) {
     const std::scoped_lock lock(mutex);
@@ -122,7 +128,10 @@ struct Channel::State : std::enable_shared_from_this<State> {
 };
 
 Channel::Channel(net::AsioLoop& loop, std::string_view socket)
-    : state_(std::make_shared<State>(loop, address_of(socket))) {}
+    : state_(std::make_shared<State>(loop, open(address_of(socket)))) {}
+
+Channel::Channel(net::AsioLoop& loop, int connected, const std::string& authority)
+    : state_(std::make_shared<State>(loop, open_over(connected, authority))) {}
 
 Channel::~Channel() {
   state_->close();

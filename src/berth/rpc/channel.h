@@ -1,4 +1,4 @@
-// A gRPC client over a unix socket, in bytes: what is said is for the callers to encode (see
+// A gRPC client over a socket, in bytes: what is said is for the callers to encode (see
 // typed.h). gRPC's own threads end here; every callback is a task of the loop.
 #pragma once
 
@@ -36,6 +36,9 @@ class Channel {
  public:
   /// `socket` is a path, with or without "unix://" before it, or "tcp://HOST:PORT", in the clear.
   Channel(net::AsioLoop& loop, std::string_view socket);
+  /// Over a connected, non-blocking socket, which is the channel's from now on; `authority` is whom
+  /// requests name. Once the connection is lost, every call fails.
+  Channel(net::AsioLoop& loop, int connected, const std::string& authority);
   ~Channel();
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;

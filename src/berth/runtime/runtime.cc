@@ -11,6 +11,10 @@ Error no_processes() {
 
 } // namespace
 
+bool only_loopback(const SandboxStatus& sandbox) {
+  return sandbox.ip.starts_with("127.") || sandbox.ip == "::1";
+}
+
 void Images::user_of(const std::string&, Done<ImageUser> done) {
   done(ImageUser());
 }

@@ -137,9 +137,14 @@ struct SandboxStatus {
   SandboxState state = SandboxState::Ready;
   TimePoint created_at;
   std::string ip; ///< "" for host network
+  /// Of a sandbox that has only_loopback(): the path of its network namespace, if it is known.
+  std::string network_namespace;
   api::Labels labels;
   api::Labels annotations;
 };
+
+/// Nothing but its own containers reaches it over the network, nor do they reach anything else.
+bool only_loopback(const SandboxStatus& sandbox);
 
 struct ContainerStatus {
   std::string id;

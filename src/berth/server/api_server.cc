@@ -525,6 +525,11 @@ void ApiServer::drain() {
   state_->connections.cut_all();
 }
 
+Answer<boost::json::object> ApiServer::issue_token(const api::Key& account,
+                                                   const boost::json::value& request) {
+  return state_->access->issue(account, request, state_->shared.loop->now());
+}
+
 void ApiServer::handle(const net::HttpRequest& request, const net::HttpRespond& respond) {
   state_->take(request, respond);
 }

@@ -48,6 +48,11 @@ class ApiServer {
 
   void handle(const net::HttpRequest& request, const net::HttpRespond& respond);
 
+  /// A service account's token for a node of this process, which sends no requests: the
+  /// TokenRequest with its status.
+  Answer<boost::json::object> issue_token(const api::Key& account,
+                                          const boost::json::value& request);
+
   /// The process is about to stop: /readyz fails, watches and followed logs end, so that their
   /// readers turn elsewhere, and so do connections to containers. Other requests are answered as
   /// before.

@@ -2,6 +2,7 @@
 // asked for, and fails when told to.
 #pragma once
 
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -65,6 +66,10 @@ class FakeCri {
   std::vector<std::string> calls;
   std::string version = "0.1.0";
   bool network_ready = true;
+  /// If not "": a network is ready as soon as a CNI configuration is there.
+  std::string cni_directory;
+  std::string pod_address = "10.1.2.3"; ///< of sandboxes with a network of their own
+  std::string sandbox_info;             ///< what it says of one, being verbose
   std::string info_config = "{}";
   cri::ListContainerStatsResponse stats;
   std::optional<cri::ListPodSandboxStatsResponse> sandbox_stats; ///< none: it knows no such call
@@ -84,6 +89,31 @@ class FakeCri {
         });
   }
 
+  bool has_network() const {
+    std::error_code none;
+    for (const auto& entry : std::filesystem::directory_iterator(cni_directory, none)) {
+      if (entry.path().extension() == ".conflist") {
+        return true;
+      }
+    }
+    return cni_directory.empty() && network_ready;
+  }
+  static bool asks_for_network(const Sandbox& sandbox) {
+    return sandbox.config.linux().security_context().namespace_options().network() == cri::POD;
+  }
+  static bool has_own_network(const Sandbox& sandbox) {
+    return sandbox.state == cri::SANDBOX_READY && asks_for_network(sandbox);
+  }
+  /// As containerd, which asks its plugins also about what it has stopped before.
+  std::optional<Error> lost_network(const Sandbox& sandbox) const {
+    if (has_network() || !asks_for_network(sandbox)) {
+      return std::nullopt;
+    }
+    return Error{.code = Code::Internal,
+                 .message = "failed to destroy network for sandbox \"x\": cni plugin not "
+                            "initialized"};
+  }
+
   void serve_sandboxes(rpc::Methods& methods) {
     const std::string service = "RuntimeService";
     on<cri::RunPodSandboxRequest, cri::RunPodSandboxResponse>(
@@ -98,6 +128,10 @@ class FakeCri {
                                       "reserved for \"{}\"",
                                       id));
             }
+          }
+          if (has_own_network({.config = request.config()}) && !has_network()) { // as containerd
+            return fail(Code::Internal, "failed to setup network for sandbox \"x\": cni plugin not "
+                                        "initialized");
           }
           cri::RunPodSandboxResponse response;
           response.set_pod_sandbox_id(fmt::format("sandbox-{}", ++clock_));
@@ -120,7 +154,10 @@ class FakeCri {
           *status.mutable_annotations() = found->second.config.annotations();
           status.set_state(found->second.state);
           status.set_created_at(found->second.created_at);
-          status.mutable_network()->set_ip(network_ready ? "10.1.2.3" : "");
+          status.mutable_network()->set_ip(has_own_network(found->second) ? pod_address : "");
+          if (request.verbose()) {
+            (*response.mutable_info())["info"] = sandbox_info;
+          }
           return response;
         });
     on<cri::ListPodSandboxRequest, cri::ListPodSandboxResponse>(
@@ -137,15 +174,23 @@ class FakeCri {
     on<cri::StopPodSandboxRequest, cri::Empty>(
         methods, service, "StopPodSandbox",
         [this](const cri::StopPodSandboxRequest& request) -> Result<cri::Empty> {
-          if (const auto found = sandboxes.find(request.pod_sandbox_id());
-              found != sandboxes.end()) {
-            found->second.state = cri::SANDBOX_NOTREADY;
+          const auto found = sandboxes.find(request.pod_sandbox_id());
+          if (found == sandboxes.end()) {
+            return cri::Empty();
           }
+          if (auto lost = lost_network(found->second)) {
+            return tl::unexpected(*std::move(lost));
+          }
+          found->second.state = cri::SANDBOX_NOTREADY;
           return cri::Empty();
         });
     on<cri::RemovePodSandboxRequest, cri::Empty>(
         methods, service, "RemovePodSandbox",
         [this](const cri::RemovePodSandboxRequest& request) -> Result<cri::Empty> {
+          const auto found = sandboxes.find(request.pod_sandbox_id());
+          if (auto lost = found == sandboxes.end() ? std::nullopt : lost_network(found->second)) {
+            return tl::unexpected(*std::move(lost));
+          }
           sandboxes.erase(request.pod_sandbox_id());
           std::erase_if(containers, [&](const auto& each) {
             return each.second.sandbox == request.pod_sandbox_id();
@@ -311,7 +356,7 @@ class FakeCri {
           ready.set_status(true);
           auto& network = *response.mutable_status()->add_conditions();
           network.set_type("NetworkReady");
-          network.set_status(network_ready);
+          network.set_status(has_network());
           (*response.mutable_info())["config"] = info_config;
           return response;
         });

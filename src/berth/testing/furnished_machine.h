@@ -19,6 +19,7 @@
 #include "berth/api/json.h"
 #include "berth/base/background.h"
 #include "berth/cdi/registry.h"
+#include "berth/client/token_source.h"
 #include "berth/deviceplugin/local_kubelet_socket.h"
 #include "berth/node/agent.h"
 #include "berth/node/checkpoint_store.h"
@@ -79,7 +80,14 @@ class OpenRuntime final : public runtime::Runtime {
   void run_pod_sandbox(runtime::SandboxConfig config,
                        runtime::Done<runtime::SandboxStatus> done) override {
     sandboxes.push_back(config);
-    inner_.run_pod_sandbox(std::move(config), std::move(done));
+    inner_.run_pod_sandbox(std::move(config),
+                           [this, done = std::move(done)](Result<runtime::SandboxStatus> made) {
+                             if (made && only_loopback) {
+                               made->ip = "127.0.0.1";
+                               made->network_namespace = "/netns/of/pod";
+                             }
+                             done(std::move(made));
+                           });
   }
   void stop_pod_sandbox(const std::string& id, runtime::Done<void> done) override {
     inner_.stop_pod_sandbox(id, std::move(done));
@@ -122,6 +130,7 @@ class OpenRuntime final : public runtime::Runtime {
   }
 
   FakeImages store;
+  bool only_loopback = false;                        ///< is what pods get
   std::vector<runtime::SandboxConfig> sandboxes;     ///< as asked for
   std::vector<runtime::ContainerConfig> containers;  ///< as asked for
   std::vector<std::pair<TimePoint, Duration>> stops; ///< when, with what grace
@@ -140,12 +149,12 @@ class FakeNetwork final : public node::ProbeNetwork {
  public:
   explicit FakeNetwork(Loop& loop) : loop_(&loop) {}
   void get(const node::HttpCheck& what, Duration, std::function<void(Result<int>)> done) override {
-    asked.push_back(what.url());
+    note(what.url(), what.network_namespace);
     loop_->post([this, done = std::move(done)] { done(status); });
   }
   void connect(const node::TcpCheck& where, Duration,
                std::function<void(Result<void>)> done) override {
-    asked.push_back(fmt::format("{}:{}", where.host, where.port));
+    note(fmt::format("{}:{}", where.host, where.port), where.network_namespace);
     loop_->post([this, done = std::move(done)] {
       done(open ? Result<void>() : fail(Code::Unavailable, "connect: connection refused"));
     });
@@ -153,14 +162,38 @@ class FakeNetwork final : public node::ProbeNetwork {
 
   void ask_health(const node::GrpcCheck& what, Duration,
                   std::function<void(Result<std::string>)> done) override {
-    asked.push_back(what.address() + " " + what.service);
+    note(what.address() + " " + what.service, what.network_namespace);
     loop_->post([this, done = std::move(done)] { done(health); });
   }
 
-  std::vector<std::string> asked;
+  std::vector<std::string> asked; ///< "WHERE", or "NAMESPACE WHERE"
   Result<std::string> health = std::string("SERVING");
   Result<int> status = 200;
   bool open = true;
+
+ private:
+  void note(const std::string& what, const std::string& network_namespace) {
+    asked.push_back(network_namespace.empty() ? what : network_namespace + " " + what);
+  }
+  Loop* loop_;
+};
+
+/// Issues tokens "token-1", "token-2", ... for an hour, or for what is asked.
+class FakeTokens final : public client::TokenSource {
+ public:
+  explicit FakeTokens(Loop& loop) : loop_(&loop) {}
+  void request_token(const client::TokenRequest& request,
+                     std::function<void(Result<client::Token>)> done) override {
+    asked.push_back(request);
+    loop_->post([this, life = Duration::seconds(request.expiration_seconds),
+                 text = fmt::format("token-{}", asked.size()), done = std::move(done)] {
+      done(away ? Result<client::Token>(fail(Code::Unavailable, "nobody answers"))
+                : client::Token{.text = text, .expires = loop_->now() + life, .life = life});
+    });
+  }
+
+  std::vector<client::TokenRequest> asked;
+  bool away = false;
 
  private:
   Loop* loop_;
@@ -177,6 +210,7 @@ class FurnishedMachine : public TempFiles {
                             .client = &plane.client,
                             .runtime = runtime.get(),
                             .background = &background,
+                            .tokens = &tokens,
                             .network = &network},
         node::ContentsOptions{.kubelet_root = path("kubelet"), .log_root = path("logs")});
     start_agent();
@@ -265,6 +299,7 @@ class FurnishedMachine : public TempFiles {
   Foreground background{plane.loop};
   cdi::Registry cdi;
   FakeNetwork network{plane.loop};
+  FakeTokens tokens{plane.loop};
   deviceplugin::LocalKubeletSocket socket{plane.loop};
   node::MemoryCheckpointStore disk;
   std::unique_ptr<OpenRuntime> runtime;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -96,6 +98,22 @@ Result<deviceplugin::Config> plugin_config_of(const Values& values) {
   return config;
 }
 
+runtime::cri::CriOptions::WithoutNetwork without_network_of(std::string_view how) {
+  using Without = runtime::cri::CriOptions::WithoutNetwork;
+  return how == "none" ? Without::Refuse : how == "loopback" ? Without::Loopback : Without::Share;
+}
+
+/// Also of a program that has been replaced since it was started: what has its place now.
+std::string own_program() {
+  std::error_code unknown;
+  std::string path = std::filesystem::read_symlink("/proc/self/exe", unknown).string();
+  constexpr std::string_view kReplaced = " (deleted)";
+  if (path.ends_with(kReplaced)) {
+    path.resize(path.size() - kReplaced.size());
+  }
+  return path.empty() ? "berth" : path;
+}
+
 } // namespace
 
 Result<MachineChoice> machine_choice(const Values& values) {
@@ -125,9 +143,9 @@ Result<MachineChoice> machine_choice(const Values& values) {
   machine.dns.cluster_domain = values.get("--cluster-domain", machine.dns.cluster_domain);
   machine.dns.resolv_conf = values.get("--resolv-conf", machine.dns.resolv_conf);
   machine.unsafe_sysctls = parts_of(values.get("--allowed-unsafe-sysctls"));
-  machine.cri.without_network = values.get("--network-without-cni", "host") == "none"
-                                    ? runtime::cri::CriOptions::WithoutNetwork::Refuse
-                                    : runtime::cri::CriOptions::WithoutNetwork::Share;
+  machine.cri.without_network = without_network_of(values.get("--network-without-cni", "host"));
+  machine.cri.cni = {.conf = values.get("--cni-conf-dir"), .bin = values.get("--cni-bin-dir")};
+  machine.cri.program = own_program();
   BERTH_TRY(NumaChoice numa, numa_choice(values));
   machine.numa = std::move(numa.settings);
   machine.reserve = numa.reserve;
@@ -187,12 +205,23 @@ std::vector<Flag> machine_flags() {
       {.name = "--network-without-cni",
        .value = "HOW",
        .help = "pods while the runtime has no network for them: host: they share the "
-               "machine's; none: those that do not ask for it wait, as with a kubelet "
-               "(docs/agent.md)",
+               "machine's; loopback: each has one of its own with nothing but a loopback; none: "
+               "those that do not ask for the machine's wait, as with a kubelet (docs/agent.md)",
        .group = "NETWORK",
        .fallback = "host",
-       .choices = {"host", "none"},
+       .choices = {"host", "loopback", "none"},
        .offers = Offers::Choices},
+      {.name = "--cni-conf-dir",
+       .value = "DIRECTORY",
+       .help = "where the runtime looks for CNI configurations, for loopback above; else where it "
+               "says, or /etc/cni/net.d",
+       .group = "NETWORK",
+       .offers = Offers::Directories},
+      {.name = "--cni-bin-dir",
+       .value = "DIRECTORY",
+       .help = "where it looks for CNI plugins; else where it says, or /opt/cni/bin",
+       .group = "NETWORK",
+       .offers = Offers::Directories},
       {.name = "--cluster-dns",
        .value = "IP,...",
        .help = "the cluster's DNS servers, for pods with dnsPolicy ClusterFirst; else the "

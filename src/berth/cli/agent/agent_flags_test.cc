@@ -44,6 +44,17 @@ TEST(AgentFlags, SayWhatANetworkIs) {
   EXPECT_EQ(machine.cri.without_network, WithoutNetwork::Refuse);
 }
 
+TEST(AgentFlags, SayWhereALoopbackIsConfigured) {
+  const auto choice = read({{"--network-without-cni", {"loopback"}},
+                            {"--cni-conf-dir", {"/a"}},
+                            {"--cni-bin-dir", {"/b"}}});
+  ASSERT_TRUE(choice.has_value());
+  EXPECT_EQ(choice->machine.cri.without_network, WithoutNetwork::Loopback);
+  EXPECT_EQ(choice->machine.cri.cni, (runtime::cni::Directories{"/a", "/b"}));
+  EXPECT_THAT(choice->machine.cri.program, testing::EndsWith("/cli_test"))
+      << "the runtime is to start this very program";
+}
+
 TEST(AgentFlags, AreRefusedByName) {
   EXPECT_THAT(read({{"--max-pods", {"none"}}}).error().message, HasSubstr("--max-pods: want"));
   EXPECT_THAT(read({{"--node-labels", {"=x"}}}).error().message, HasSubstr("--node-labels: want"));

@@ -14,6 +14,7 @@ const std::vector<Command>& commands() {
                                                  chaos_node_command_table(),
                                                  chaos_plugin_command_table(),
                                                  agent_command_table(),
+                                                 cni_plugin_command_table(),
                                                  scheduler_command_table(),
                                                  apiserver_command_table(),
                                                  snapshot_save_command_table(),

@@ -10,6 +10,7 @@ Command golden_command_table();
 Command golden_openb_command_table();
 Command golden_api_command_table();
 Command agent_command_table();
+Command cni_plugin_command_table();
 Command scheduler_command_table();
 Command up_command_table();
 Command down_command_table();

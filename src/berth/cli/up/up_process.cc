@@ -14,6 +14,7 @@
 #include "berth/cli/agent/machine_gpus.h"
 #include "berth/cli/process_identity.h"
 #include "berth/cli/up/identity.h"
+#include "berth/cli/up/issued_tokens.h"
 #include "berth/cli/up/lead.h"
 #include "berth/cli/up/process_metrics.h"
 #include "berth/cli/up/service_notice.h"
@@ -156,6 +157,7 @@ class UpProcess {
     }
     const auto say = [](const std::string& line) { log(LogLevel::Info, "agent", line); };
     node::RealMachineOptions with = options_.machine->machine;
+    with.tokens = &account_tokens_;
     BERTH_TRY(with.gpus, machine_gpus(loop_, options_.machine->platform.get(), with.name, say));
     const auto gpus = with.gpus;
     const std::string disk = with.root;
@@ -290,6 +292,7 @@ class UpProcess {
   std::unique_ptr<cluster::Cluster> cluster_;
   std::unique_ptr<Lead> lead_;
   std::uint64_t clusters_made_ = 0;
+  IssuedTokens account_tokens_{loop_, [this] { return api_.get(); }};
   std::optional<SimulatedNodes> nodes_;
   std::optional<node::RealMachine> machine_;
   std::optional<kubelet::LocalNode> local_node_;

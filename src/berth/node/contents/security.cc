@@ -80,6 +80,21 @@ bool needs_image_user(const json::value& pod, const json::value& container) {
          !merged(&int_at, pod, container, "runAsUser");
 }
 
+std::optional<std::int64_t> common_user(const json::value& pod) {
+  std::optional<std::int64_t> user;
+  for (const std::string_view list :
+       {"spec.initContainers", "spec.containers", "spec.ephemeralContainers"}) {
+    for (const json::value& container : list_at(pod, list)) {
+      const auto each = merged(&int_at, pod, container, "runAsUser");
+      if (!each || (user && user != each)) {
+        return std::nullopt;
+      }
+      user = each;
+    }
+  }
+  return user;
+}
+
 Result<SecurityContext> container_security(const json::value& pod, const json::value& container,
                                            const model::Pod& view,
                                            const runtime::ImageUser& image_user,

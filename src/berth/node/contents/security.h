@@ -26,6 +26,10 @@ Result<runtime::SecurityContext> container_security(const api::json::value& pod,
 /// does it matter whom the image names.
 bool needs_image_user(const api::json::value& pod, const api::json::value& container);
 
+/// The user that every container of the pod runs as, by its document; none: they differ, or leave
+/// it to their images. Rule: kubelet pkg/volume/util.FsUserFrom.
+std::optional<std::int64_t> common_user(const api::json::value& pod);
+
 /// Of the sandbox: the pod's own, privileged if any container is.
 Result<runtime::SecurityContext> sandbox_security(const api::json::value& pod,
                                                   std::string_view kubelet_root);

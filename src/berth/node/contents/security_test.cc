@@ -139,6 +139,34 @@ TEST_F(Security, TheImagesUserMattersOnlyIfNobodyElseIsNamed) {
   EXPECT_TRUE(make(R"({"runAsNonRoot": true})", R"({"runAsUser": 5})") && !needs_user_);
 }
 
+struct Common {
+  std::string_view name;
+  std::string_view pod;
+  std::optional<std::int64_t> want;
+};
+class CommonUser : public ::testing::TestWithParam<Common> {};
+TEST_P(CommonUser, IsThatOfEveryContainer) {
+  EXPECT_EQ(common_user(json_of(GetParam().pod)), GetParam().want);
+}
+INSTANTIATE_TEST_SUITE_P(
+    Cases, CommonUser,
+    ::testing::Values(
+        Common{"NobodySays", R"({"spec": {"containers": [{}]}})", std::nullopt},
+        Common{"ThePodSays",
+               R"({"spec": {"securityContext": {"runAsUser": 5}, "containers": [{}, {}],
+                                          "initContainers": [{}]}})",
+               5},
+        Common{"EachSaysTheSame", R"({"spec": {"containers": [{"securityContext": {"runAsUser": 0}},
+                                     {"securityContext": {"runAsUser": 0}}]}})",
+               0},
+        Common{"OneDiffers", R"({"spec": {"securityContext": {"runAsUser": 5}, "containers": [{},
+                                {"securityContext": {"runAsUser": 6}}]}})",
+               std::nullopt},
+        Common{"OneIsSilent", R"({"spec": {"containers": [{"securityContext": {"runAsUser": 5}}],
+                                 "initContainers": [{}]}})",
+               std::nullopt}),
+    [](const auto& each) { return std::string(each.param.name); });
+
 TEST(SandboxSecurity, IsPrivilegedWithAnyOfItsContainers) {
   const auto pod = json_of(R"({"spec": {"securityContext": {"runAsUser": 5},
       "containers": [{}, {"securityContext": {"privileged": true}}]}})");

@@ -47,7 +47,7 @@ void PodHooks::run(const api::json::value& action, const api::json::value& spec,
     });
     return;
   }
-  run_check(place_, container.id, with_host(*std::move(check), container.pod_ip), timeout,
+  run_check(place_, container.id, with_host(*std::move(check), container.pod), timeout,
             std::move(done));
 }
 

@@ -27,7 +27,7 @@ struct PodHooksEvents {
 struct HookedContainer {
   std::string id;
   std::string name;
-  std::string pod_ip;
+  PodReach pod;
 };
 
 /// To be owned by a shared_ptr: nothing is called back once it is gone.

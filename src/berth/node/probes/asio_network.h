@@ -1,5 +1,6 @@
-// The network of probes and hooks on a real machine. Servers' certificates are not checked, and
-// redirects are not followed, as with the kubelet a redirect is a success.
+// The network of probes and hooks on a real machine: its own, or that of a pod which nobody can
+// reach from outside. Servers' certificates are not checked, and redirects are not followed, as
+// with the kubelet a redirect is a success.
 #pragma once
 
 #include <memory>

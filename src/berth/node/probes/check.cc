@@ -54,15 +54,16 @@ Result<Check> read_http(const json::value& action, const json::value& container)
 }
 
 struct FillHost {
-  const std::string* pod_ip;
-  void operator()(HttpCheck& check) const { fill(check.host); }
-  void operator()(TcpCheck& check) const { fill(check.host); }
+  const PodReach* pod;
+  void operator()(HttpCheck& check) const { fill(check); }
+  void operator()(TcpCheck& check) const { fill(check); }
   void operator()(ExecCheck&) const {}
-  void operator()(GrpcCheck& check) const { fill(check.host); }
+  void operator()(GrpcCheck& check) const { fill(check); }
   void operator()(SleepCheck&) const {}
-  void fill(std::string& host) const {
-    if (host.empty()) {
-      host = *pod_ip;
+  template <class Asked> void fill(Asked& check) const {
+    if (check.host.empty()) {
+      check.host = pod->ip;
+      check.network_namespace = pod->network_namespace;
     }
   }
 };
@@ -103,8 +104,8 @@ Result<Check> read_check(const json::value& action, const json::value& container
   return fail(Code::Invalid, "nothing to do; try exec, httpGet, tcpSocket, grpc or sleep");
 }
 
-Check with_host(Check check, const std::string& pod_ip) {
-  std::visit(FillHost{&pod_ip}, check);
+Check with_host(Check check, const PodReach& pod) {
+  std::visit(FillHost{&pod}, check);
   return check;
 }
 

@@ -23,7 +23,7 @@ void ContainerProbes::begin(const api::json::value& spec) {
   for (const ProbeKind kind : kProbeKinds) {
     if (auto probe = read_probe(spec, kind)) {
       if (probe->check) {
-        *probe->check = with_host(*probe->check, container_.pod_ip);
+        *probe->check = with_host(*probe->check, container_.pod);
       }
       probes_.try_emplace(kind, *place_.loop, *std::move(probe));
     }

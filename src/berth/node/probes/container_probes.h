@@ -26,7 +26,7 @@ struct ContainerProbesEvents {
 struct ProbedContainer {
   std::string id;
   TimePoint started_at;
-  std::string pod_ip;
+  PodReach pod;
 };
 
 /// To be owned by a shared_ptr: nothing is called back once it is gone. Has a timer only while a

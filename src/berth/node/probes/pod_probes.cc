@@ -32,7 +32,7 @@ void PodProbes::follow(const api::Object& pod, const PodView& view, PodCourse co
     }
     const api::json::value* spec = container_spec(pod.json(), each.spec->name);
     if (spec && has_probes(*spec)) {
-      begin(*spec, each, view.sandbox ? view.sandbox->ip : "");
+      begin(*spec, each, reach_of(view, place_.host_ip));
     }
   }
   if (course == PodCourse::Ending) {
@@ -42,13 +42,11 @@ void PodProbes::follow(const api::Object& pod, const PodView& view, PodCourse co
   }
 }
 
-void PodProbes::begin(const api::json::value& spec, const ContainerView& container,
-                      const std::string& pod_ip) {
+void PodProbes::begin(const api::json::value& spec, const ContainerView& container, PodReach pod) {
   const std::string id = container.current->id;
-  const std::string& address = pod_ip.empty() ? place_.host_ip : pod_ip;
   auto probes = std::make_shared<ContainerProbes>(
       place_,
-      ProbedContainer{.id = id, .started_at = container.current->started_at, .pod_ip = address},
+      ProbedContainer{.id = id, .started_at = container.current->started_at, .pod = std::move(pod)},
       ContainerProbesEvents{
           .tell = events_.tell,
           .on_change = events_.on_change,

@@ -35,8 +35,7 @@ class PodProbes {
   void mark(PodView& view) const;
 
  private:
-  void begin(const api::json::value& spec, const ContainerView& container,
-             const std::string& pod_ip);
+  void begin(const api::json::value& spec, const ContainerView& container, PodReach pod);
 
   CheckPlace place_;
   PodProbesEvents events_;

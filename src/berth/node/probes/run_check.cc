@@ -107,6 +107,13 @@ struct Runner {
 
 } // namespace
 
+PodReach reach_of(const PodView& view, const std::string& host_ip) {
+  if (!view.sandbox || view.sandbox->ip.empty()) {
+    return {.ip = host_ip, .network_namespace = ""};
+  }
+  return {.ip = view.sandbox->ip, .network_namespace = view.sandbox->network_namespace};
+}
+
 void run_check(const CheckPlace& place, const std::string& container_id, const Check& check,
                Duration timeout, std::function<void(CheckResult)> done) {
   std::visit(Runner{&place, &container_id, timeout, std::move(done)}, check);

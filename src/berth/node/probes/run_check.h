@@ -5,11 +5,15 @@
 #include <string>
 
 #include "berth/base/loop.h"
+#include "berth/node/pod_view.h"
 #include "berth/node/probes/check.h"
 #include "berth/node/probes/network.h"
 #include "berth/runtime/runtime.h"
 
 namespace berth::node {
+
+/// The pod's address, or `host_ip` if it has none of its own, and where that is reached from.
+PodReach reach_of(const PodView& view, const std::string& host_ip);
 
 /// What it stands on; everything outlives it.
 struct CheckPlace {

@@ -58,9 +58,11 @@ bool holds(const std::string& folder, const WriteOrder& order) {
   });
 }
 
-Result<void> own(const std::string& path, const WriteOrder& order) {
-  if (order.group &&
-      ::lchown(path.c_str(), static_cast<uid_t>(-1), static_cast<gid_t>(*order.group)) != 0) {
+Result<void> own(const std::string& path, const WriteOrder& order,
+                 std::optional<std::int64_t> user = std::nullopt) {
+  constexpr std::int64_t kSame = -1;
+  if ((order.group || user) && ::lchown(path.c_str(), static_cast<uid_t>(user.value_or(kSame)),
+                                        static_cast<gid_t>(order.group.value_or(kSame))) != 0) {
     return system_error("lchown", path);
   }
   return {};
@@ -88,7 +90,7 @@ Result<void> write_one(const std::string& folder, const PayloadFile& file,
     BERTH_CHECK(own_folder(made, kFolderMode, order));
   }
   BERTH_CHECK(write_file(path, file.bytes, file_mode(file, order)));
-  return own(path, order);
+  return own(path, order, file.user);
 }
 
 Result<std::string> make_data_folder(const WriteOrder& order) {

@@ -116,6 +116,17 @@ TEST_F(AtomicWriter, AFileInTheWayIsAnErrorThatNamesIt) {
   EXPECT_THAT(made.error().message, HasSubstr("mkdir " + path("volume") + ": not a directory"));
 }
 
+TEST_F(AtomicWriter, AFileMayHaveAnOwner) {
+  const auto me = static_cast<std::int64_t>(::getuid());
+  ASSERT_TRUE(put({{"a", "1", 0600, me}}));
+  if (me == 0) {
+    ASSERT_TRUE(put({{"a", "2", 0600, 1234}}));
+    struct stat found {};
+    ASSERT_EQ(::stat(path("volume/a").c_str(), &found), 0);
+    EXPECT_EQ(found.st_uid, 1234u);
+  }
+}
+
 TEST_F(AtomicWriter, AGroupMayReadAndEnters) {
   const auto made = write_atomically({.folder = path("volume"),
                                       .files = {{"d/a", "1", 0600}},

@@ -18,6 +18,7 @@ struct PayloadFile {
   std::string path; ///< below the volume
   std::string bytes;
   std::uint32_t mode = 0644;
+  std::optional<std::int64_t> user = {}; ///< who owns it; none: who writes it
   bool operator==(const PayloadFile&) const = default;
 };
 

@@ -130,6 +130,20 @@ TEST_F(Downward, ProjectedVolumesMergeTheirSources) {
                           PayloadFile{"token", "token!", 0440}));
 }
 
+TEST_F(Downward, ATokenIsToBeReadByWhomItIsFor) {
+  const Tokens tokens{{TokenWish{}, "token!"}};
+  const auto source = json_of(R"({"sources": [{"serviceAccountToken": {"path": "token"}}]})");
+  ProjectedFacts facts{.sources = &sources_, .downward = facts_, .tokens = &tokens};
+  EXPECT_THAT(projected_files(source, facts).value(),
+              ElementsAre(PayloadFile{"token", "token!", 0644}));
+  facts.fs_group = 7;
+  EXPECT_THAT(projected_files(source, facts).value(),
+              ElementsAre(PayloadFile{"token", "token!", 0600}));
+  facts.fs_user = 5;
+  EXPECT_THAT(projected_files(source, facts).value(),
+              ElementsAre(PayloadFile{"token", "token!", 0600, 5}));
+}
+
 TEST_F(Downward, ATokenThatTheServerRefusesIsAnError) {
   const Tokens tokens{{TokenWish{}, fail(Code::NotFound, "the server could not find it")}};
   const ProjectedFacts facts{.sources = &sources_, .downward = facts_, .tokens = &tokens};

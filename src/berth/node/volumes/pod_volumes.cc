@@ -6,6 +6,7 @@
 
 #include "berth/node/contents/fetch_sources.h"
 #include "berth/node/contents/references.h"
+#include "berth/node/contents/security.h"
 #include "berth/node/contents/spec_field.h"
 #include "berth/node/volume_path.h"
 #include "berth/node/volumes/files.h"
@@ -153,11 +154,8 @@ void PodVolumes::fetch_tokens(const std::shared_ptr<Round>& round) {
     wishes.insert(wishes.end(), of_volume.begin(), of_volume.end());
   }
   for (const TokenWish& wish : wishes) {
-    // A token is replaced once four fifths of its life are over.
-    const auto held = tokens_.find(wish);
-    const Duration fifth = Duration::seconds(wish.expiration_seconds) / 5;
-    if (held != tokens_.end() && place_.loop->now() + fifth < held->second.expires) {
-      round->tokens.insert_or_assign(wish, held->second.text);
+    if (auto held = tokens_.fresh(wish, round->object.meta().uid, place_.loop->now())) {
+      round->tokens.insert_or_assign(wish, *std::move(held));
       continue;
     }
     if (!place_.tokens) {
@@ -175,12 +173,8 @@ void PodVolumes::fetch_tokens(const std::shared_ptr<Round>& round) {
          .pod_uid = round->object.meta().uid},
         step(round, [answered, wish](PodVolumes& self, const std::shared_ptr<Round>& of,
                                      const Result<client::Token>& token) {
-          if (token) {
-            self.tokens_.insert_or_assign(wish, *token);
-            of->tokens.insert_or_assign(wish, token->text);
-          } else {
-            of->tokens.insert_or_assign(wish, tl::unexpected(token.error()));
-          }
+          of->tokens.insert_or_assign(wish,
+                                      self.tokens_.answered(wish, token, self.place_.loop->now()));
           answered(self, of);
         }));
   }
@@ -202,7 +196,8 @@ void PodVolumes::carry(const std::shared_ptr<Round>& round) {
                                              place_.host_ip},
                                  .allocatable = place_.allocatable},
                     .tokens = &round->tokens,
-                    .fs_group = group},
+                    .fs_group = group,
+                    .fs_user = common_user(round->object.json())},
       .claims = round->claims};
   for (const json::value* volume : round->volumes) {
     auto plan = plan_volume(*volume, facts);

@@ -18,6 +18,7 @@
 #include "berth/model/pod.h"
 #include "berth/node/container_env.h"
 #include "berth/node/tell.h"
+#include "berth/node/volumes/pod_tokens.h"
 #include "berth/node/volumes/volume_plan.h"
 
 namespace berth::node {
@@ -75,7 +76,7 @@ class PodVolumes : public std::enable_shared_from_this<PodVolumes> {
   api::Object pod_;
   std::string pod_ip_;
   std::map<std::string, VolumeAt> at_;
-  std::map<TokenWish, client::Token> tokens_; ///< as last issued
+  PodTokens tokens_;
   client::Backoff backoff_;
   Timer again_;
   bool busy_ = false;

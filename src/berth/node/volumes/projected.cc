@@ -20,8 +20,8 @@ TokenWish wish_of(const json::value& token) {
           .expiration_seconds = int_at(token, "expirationSeconds").value_or(kHour)};
 }
 
-// Where a group is to read it, which the volume's ownership sees to, nobody else is.
-constexpr std::uint32_t kGroupTokenMode = 0600;
+// Whom it is for, a user or, by the volume's ownership, a group, is to read it and nobody else.
+constexpr std::uint32_t kOwnedTokenMode = 0600;
 
 Result<Payload> token_file(const json::value& token, std::uint32_t mode,
                            const ProjectedFacts& facts) {
@@ -33,8 +33,10 @@ Result<Payload> token_file(const json::value& token, std::uint32_t mode,
     return fail(found->second.error().code,
                 fmt::format("failed to fetch token: {}", found->second.error().message));
   }
-  return Payload{{std::string(api::string_at(token, "path")), *found->second,
-                  facts.fs_group ? kGroupTokenMode : mode}};
+  return Payload{{.path = std::string(api::string_at(token, "path")),
+                  .bytes = *found->second,
+                  .mode = facts.fs_group || facts.fs_user ? kOwnedTokenMode : mode,
+                  .user = facts.fs_user}};
 }
 
 Result<Payload> files_of(const json::value& each, std::uint32_t mode, const ProjectedFacts& facts) {

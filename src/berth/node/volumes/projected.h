@@ -29,6 +29,7 @@ struct ProjectedFacts {
   DownwardFacts downward;
   const Tokens* tokens = nullptr;
   std::optional<std::int64_t> fs_group; ///< of the pod
+  std::optional<std::int64_t> fs_user;  ///< whom all of its containers run as, if one
 };
 
 /// `source` is the volume's `projected`. Sources come in their order, later files over earlier

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <array>
 
+#include <boost/json/array.hpp>
 #include <fmt/format.h>
+
+#include "berth/api/json.h"
 
 namespace berth::runtime::cri {
 namespace {
@@ -257,6 +260,27 @@ SandboxStatus to_status(const pb::PodSandboxStatus& status) {
           .ip = status.network().ip(),
           .labels = labels_of(status.labels()),
           .annotations = labels_of(status.annotations())};
+}
+
+std::string network_namespace(const pb::PodSandboxStatusResponse& verbose) {
+  const auto text = verbose.info().find("info");
+  const auto info = text == verbose.info().end() ? Result<api::json::value>(nullptr)
+                                                 : api::parse_json(text->second);
+  if (!info) {
+    return "";
+  }
+  const api::json::value* namespaces = api::find_path(*info, "runtimeSpec.linux.namespaces");
+  if (namespaces && namespaces->is_array()) {
+    for (const api::json::value& each : namespaces->get_array()) {
+      if (api::string_at(each, "type") == "network" && !api::string_at(each, "path").empty()) {
+        return std::string(api::string_at(each, "path"));
+      }
+    }
+  }
+  const api::json::value* pid = api::find(*info, "pid");
+  return pid && pid->is_int64() && pid->get_int64() > 0
+             ? fmt::format("/proc/{}/ns/net", pid->get_int64())
+             : "";
 }
 
 ContainerState to_state(pb::ContainerState state) {

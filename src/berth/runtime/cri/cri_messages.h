@@ -23,6 +23,9 @@ pb::ContainerConfig to_message(const ContainerConfig& config, const SandboxConfi
 SandboxConfig config_of(const SandboxStatus& status);
 
 SandboxStatus to_status(const pb::PodSandboxStatus& status);
+/// Path of a sandbox's network namespace, from what containerd and CRI-O tell of one if they are
+/// asked to be verbose; "": they do not say.
+std::string network_namespace(const pb::PodSandboxStatusResponse& verbose);
 /// What a container's own status does not say.
 struct ContainerContext {
   std::string runtime;

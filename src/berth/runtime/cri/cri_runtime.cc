@@ -15,24 +15,20 @@
 #include "berth/rpc/typed.h"
 #include "berth/runtime/cri/cdi_fallback.h"
 #include "berth/runtime/cri/container_watch.h"
+#include "berth/runtime/cri/cri_calls.h"
 #include "berth/runtime/cri/cri_images.h"
 #include "berth/runtime/cri/cri_messages.h"
+#include "berth/runtime/cri/cri_processes.h"
 #include "berth/runtime/cri/cri_usages.h"
+#include "berth/runtime/cri/gathering.h"
 #include "berth/runtime/cri/runtime_info.h"
+#include "berth/runtime/cri/sandbox_network.h"
 
 namespace berth::runtime::cri {
 namespace {
 
 constexpr std::string_view kLog = "cri";
-constexpr rpc::CallOptions kPatient{.timeout = Duration::minutes(2),
-                                    .absent = rpc::CallOptions::Absent::Wait};
-constexpr rpc::CallOptions kLook{.timeout = Duration::seconds(30),
-                                 .absent = rpc::CallOptions::Absent::Wait};
 constexpr Duration kTryAgain = Duration::seconds(1);
-
-std::string method(std::string_view name) {
-  return fmt::format("/runtime.v1.RuntimeService/{}", name);
-}
 
 std::string read_boot_id() {
   std::ifstream file("/proc/sys/kernel/random/boot_id");
@@ -40,46 +36,6 @@ std::string read_boot_id() {
   std::getline(file, id);
   return id;
 }
-
-// containerd has no code for it: "failed to reserve sandbox name ...: name ... is reserved for
-// ...".
-Error sort_out(Error error) {
-  if (error.message.find("is reserved for") != std::string::npos) {
-    error.code = Code::AlreadyExists;
-  } else if (error.message.find("context deadline exceeded") != std::string::npos) {
-    error.code = Code::Timeout;
-  }
-  return error;
-}
-
-/// Collects what a number of answers bring and tells when the last is in; the first error wins.
-template <class T> class Gathering : public std::enable_shared_from_this<Gathering<T>> {
- public:
-  Gathering(std::size_t count, Done<std::vector<T>> done) : left_(count), done_(std::move(done)) {}
-  void put(Result<T> one) {
-    if (one) {
-      items_.push_back(*std::move(one));
-    } else if (one.error().code != Code::NotFound && !error_) { // gone meanwhile: not there
-      error_ = std::move(one).error();
-    }
-    if (--left_ == 0) {
-      finish();
-    }
-  }
-  void finish() {
-    if (error_) {
-      done_(tl::unexpected(*error_));
-    } else {
-      done_(std::move(items_));
-    }
-  }
-
- private:
-  std::size_t left_;
-  std::vector<T> items_;
-  std::optional<Error> error_;
-  Done<std::vector<T>> done_;
-};
 
 } // namespace
 
@@ -90,6 +46,8 @@ struct CriRuntime::State : std::enable_shared_from_this<State> {
         image_channel(its_loop,
                       options.image_endpoint.empty() ? options.endpoint : options.image_endpoint),
         images(image_channel),
+        network(std::make_shared<SandboxNetwork>(
+            its_loop, options, [this](Done<RuntimeInfo> done) { probe(std::move(done)); })),
         watch(std::make_shared<ContainerWatch>(its_loop, watch_source(), options.relist_every)) {}
   ~State() { watch->close(); }
   State(const State&) = delete;
@@ -100,7 +58,7 @@ struct CriRuntime::State : std::enable_shared_from_this<State> {
   void insist(std::string_view name, const Request& request, rpc::CallOptions how,
               Done<void> done) {
     rpc::call<pb::Empty>(
-        channel, method(name), request, how,
+        channel, runtime_method(name), request, how,
         [this, name = std::string(name), request, how,
          done = std::move(done)](const Result<pb::Empty>& response) mutable {
           if (response || response.error().code == Code::NotFound) {
@@ -110,6 +68,7 @@ struct CriRuntime::State : std::enable_shared_from_this<State> {
           }
           log(LogLevel::Warn, kLog,
               fmt::format("{} failed and is tried again: {}", name, response.error().message));
+          network->stopping_failed(response.error());
           loop->after(kTryAgain, [weak = weak_from_this(), name, request, how,
                                   done = std::move(done)]() mutable {
             if (const auto self = weak.lock()) {
@@ -119,8 +78,11 @@ struct CriRuntime::State : std::enable_shared_from_this<State> {
         });
   }
 
+  void probe(Done<RuntimeInfo> done);
   void make_sandbox(SandboxConfig config, Done<SandboxStatus> done);
   void sandbox_status(const std::string& id, Done<SandboxStatus> done);
+  void find_namespace(SandboxStatus status, Done<SandboxStatus> done);
+  void retire_network();
   void create_in(const SandboxConfig& sandbox, const std::string& sandbox_id,
                  ContainerConfig config, Done<std::string> done);
   Result<void> put_cdi_devices(ContainerConfig& config) const;
@@ -136,6 +98,7 @@ struct CriRuntime::State : std::enable_shared_from_this<State> {
   rpc::Channel channel;
   rpc::Channel image_channel;
   CriImages images;
+  std::shared_ptr<SandboxNetwork> network;
   std::optional<RuntimeInfo> info;
   std::map<std::string, SandboxConfig> sandboxes; ///< of this process's making, by id
 
@@ -148,10 +111,13 @@ void CriRuntime::State::make_sandbox(SandboxConfig config, Done<SandboxStatus> d
   pb::RunPodSandboxRequest request;
   *request.mutable_config() = to_message(config);
   rpc::call<pb::RunPodSandboxResponse>(
-      channel, method("RunPodSandbox"), request, kPatient,
+      channel, runtime_method("RunPodSandbox"), request, kPatient,
       [this, config = std::move(config),
        done = std::move(done)](const Result<pb::RunPodSandboxResponse>& response) mutable {
         if (!response) {
+          if (info && without_network(response.error())) {
+            info->network = RuntimeInfo::Network::None; // the next pod asks again
+          }
           done(tl::unexpected(sort_out(response.error())));
           return;
         }
@@ -165,11 +131,40 @@ void CriRuntime::State::sandbox_status(const std::string& id, Done<SandboxStatus
   pb::PodSandboxStatusRequest request;
   request.set_pod_sandbox_id(id);
   rpc::call<pb::PodSandboxStatusResponse>(
-      channel, method("PodSandboxStatus"), request, kLook,
-      [done = std::move(done)](const Result<pb::PodSandboxStatusResponse>& response) {
-        done(response.map(
-            [](const pb::PodSandboxStatusResponse& answer) { return to_status(answer.status()); }));
+      channel, runtime_method("PodSandboxStatus"), request, kLook,
+      [this, done = std::move(done)](const Result<pb::PodSandboxStatusResponse>& response) mutable {
+        if (!response) {
+          done(tl::unexpected(response.error()));
+          return;
+        }
+        SandboxStatus status = to_status(response->status());
+        if (only_loopback(status) && status.state == SandboxState::Ready) {
+          find_namespace(std::move(status), std::move(done));
+        } else {
+          done(std::move(status));
+        }
       });
+}
+
+// For who is to reach the pod from inside. What a runtime says when it is verbose is more work for
+// it, and may fail where the rest does not.
+void CriRuntime::State::find_namespace(SandboxStatus status, Done<SandboxStatus> done) {
+  pb::PodSandboxStatusRequest request;
+  request.set_pod_sandbox_id(status.id);
+  request.set_verbose(true);
+  rpc::call<pb::PodSandboxStatusResponse>(
+      channel, runtime_method("PodSandboxStatus"), request, kLook,
+      [status = std::move(status),
+       done = std::move(done)](const Result<pb::PodSandboxStatusResponse>& verbose) mutable {
+        if (verbose) {
+          status.network_namespace = network_namespace(*verbose);
+        }
+        done(std::move(status));
+      });
+}
+
+void CriRuntime::State::retire_network() {
+  network->retire([this](Done<Listing> done) { list(std::move(done)); });
 }
 
 void CriRuntime::State::create_in(const SandboxConfig& sandbox, const std::string& sandbox_id,
@@ -183,7 +178,8 @@ void CriRuntime::State::create_in(const SandboxConfig& sandbox, const std::strin
   request.set_pod_sandbox_id(sandbox_id);
   *request.mutable_config() = to_message(config, sandbox);
   *request.mutable_sandbox_config() = to_message(sandbox);
-  rpc::call<pb::CreateContainerResponse>(channel, method("CreateContainer"), request, kPatient,
+  rpc::call<pb::CreateContainerResponse>(channel, runtime_method("CreateContainer"), request,
+                                         kPatient,
                                          [this, sandbox_id, done = std::move(done)](
                                              const Result<pb::CreateContainerResponse>& response) {
                                            if (!response) {
@@ -218,7 +214,7 @@ void CriRuntime::State::container_status(const std::string& id, Done<ContainerSt
   pb::ContainerStatusRequest request;
   request.set_container_id(id);
   rpc::call<pb::ContainerStatusResponse>(
-      channel, method("ContainerStatus"), request, kLook,
+      channel, runtime_method("ContainerStatus"), request, kLook,
       [this, id, done = std::move(done)](const Result<pb::ContainerStatusResponse>& response) {
         done(response.map([&](const pb::ContainerStatusResponse& answer) {
           const auto sandbox = sandbox_of.find(id);
@@ -231,7 +227,7 @@ void CriRuntime::State::container_status(const std::string& id, Done<ContainerSt
 
 void CriRuntime::State::list_containers(Done<std::vector<pb::Container>> done) {
   rpc::call<pb::ListContainersResponse>(
-      channel, method("ListContainers"), pb::ListContainersRequest(), kLook,
+      channel, runtime_method("ListContainers"), pb::ListContainersRequest(), kLook,
       [this, done = std::move(done)](const Result<pb::ListContainersResponse>& response) {
         done(response.map([&](const pb::ListContainersResponse& answer) {
           std::vector<pb::Container> ours;
@@ -281,7 +277,7 @@ void CriRuntime::State::list(Done<Listing> done) {
     });
   };
   rpc::call<pb::ListPodSandboxResponse>(
-      channel, method("ListPodSandbox"), pb::ListPodSandboxRequest(), kLook,
+      channel, runtime_method("ListPodSandbox"), pb::ListPodSandboxRequest(), kLook,
       [this, done, add_containers](const Result<pb::ListPodSandboxResponse>& response) {
         if (!response) {
           done(tl::unexpected(response.error()));
@@ -338,12 +334,12 @@ CriRuntime::CriRuntime(net::AsioLoop& loop, CriOptions options)
 
 CriRuntime::~CriRuntime() = default;
 
-void CriRuntime::probe(Done<RuntimeInfo> done) {
+void CriRuntime::State::probe(Done<RuntimeInfo> done) {
   pb::VersionRequest request;
   request.set_version(std::string(kKubeletApiVersion));
   rpc::call<pb::VersionResponse>(
-      state_->channel, method("Version"), request, {.timeout = Duration::seconds(10)},
-      [state = state_.get(), done = std::move(done)](Result<pb::VersionResponse> version) {
+      channel, runtime_method("Version"), request, {.timeout = Duration::seconds(10)},
+      [this, done = std::move(done)](Result<pb::VersionResponse> version) {
         if (!version) {
           done(tl::unexpected(std::move(version).error()));
           return;
@@ -351,19 +347,31 @@ void CriRuntime::probe(Done<RuntimeInfo> done) {
         pb::StatusRequest verbose;
         verbose.set_verbose(true);
         rpc::call<pb::StatusResponse>(
-            state->channel, method("Status"), verbose, {.timeout = Duration::seconds(10)},
-            [state, done, version = *version](const Result<pb::StatusResponse>& status) {
+            channel, runtime_method("Status"), verbose, {.timeout = Duration::seconds(10)},
+            [this, done, version = *version](const Result<pb::StatusResponse>& status) {
               if (!status) {
                 done(tl::unexpected(status.error()));
                 return;
               }
-              auto info = runtime_info(version, *status);
-              if (info) {
-                state->info = *info;
+              auto found = runtime_info(version, *status);
+              if (found) {
+                network->complete(*found);
+                info = *found;
               }
-              done(std::move(info));
+              done(std::move(found));
             });
       });
+}
+
+void CriRuntime::probe(Done<RuntimeInfo> done) {
+  state_->probe(std::move(done));
+}
+
+void CriRuntime::settle_network(Done<PodNetwork> done) {
+  state_->network->settle([state = state_.get(), done = std::move(done)](Result<PodNetwork> has) {
+    state->retire_network();
+    done(std::move(has));
+  });
 }
 
 std::string CriRuntime::boot_id() const {
@@ -372,25 +380,25 @@ std::string CriRuntime::boot_id() const {
 
 void CriRuntime::run_pod_sandbox(SandboxConfig config, Done<SandboxStatus> done) {
   config.labels[std::string(kOwnerLabel)] = state_->options.owner;
-  if (config.host_network || (state_->info && state_->info->network_ready)) {
+  const bool configured = state_->info && state_->info->network == RuntimeInfo::Network::Configured;
+  if (config.host_network || configured) {
     state_->make_sandbox(std::move(config), std::move(done));
     return;
   }
   // Whether pods can have a network of their own may have changed since it was last asked.
-  probe([state = state_.get(), config = std::move(config),
-         done = std::move(done)](const Result<RuntimeInfo>& info) mutable {
-    if (!info) {
-      done(tl::unexpected(info.error()));
+  state_->network->settle([state = state_.get(), config = std::move(config),
+                           done = std::move(done)](const Result<PodNetwork>& network) mutable {
+    if (!network) {
+      done(tl::unexpected(network.error()));
       return;
     }
-    const bool share = state->options.without_network == CriOptions::WithoutNetwork::Share;
-    if (!info->network_ready && !share) {
+    if (*network == PodNetwork::Nothing) {
       done(fail(Code::Unavailable,
                 "network is not ready: container runtime network not ready: NetworkReady=false; "
                 "it has no CNI configuration"));
       return;
     }
-    config.host_network = !info->network_ready;
+    config.host_network = *network == PodNetwork::Machine;
     state->make_sandbox(std::move(config), std::move(done));
   });
 }
@@ -405,7 +413,11 @@ void CriRuntime::remove_pod_sandbox(const std::string& id, Done<void> done) {
   pb::RemovePodSandboxRequest request;
   request.set_pod_sandbox_id(id);
   state_->sandboxes.erase(id);
-  state_->insist("RemovePodSandbox", request, kPatient, std::move(done));
+  state_->insist("RemovePodSandbox", request, kPatient,
+                 [state = state_.get(), done = std::move(done)](const Result<void>& removed) {
+                   state->retire_network();
+                   done(removed);
+                 });
 }
 
 void CriRuntime::create_container(const std::string& sandbox_id, ContainerConfig config,
@@ -431,7 +443,7 @@ void CriRuntime::start_container(const std::string& id, Done<void> done) {
   pb::StartContainerRequest request;
   request.set_container_id(id);
   rpc::call<pb::Empty>(
-      state_->channel, method("StartContainer"), request, kPatient,
+      state_->channel, runtime_method("StartContainer"), request, kPatient,
       [state = state_.get(), done = std::move(done)](const Result<pb::Empty>& response) {
         state->watch->look_soon();
         done(response.map([](const pb::Empty&) {}).map_error(sort_out));
@@ -459,7 +471,7 @@ void CriRuntime::set_cpus(const std::string& id, const std::string& cpus, Done<v
   pb::UpdateContainerResourcesRequest request;
   request.set_container_id(id);
   request.mutable_linux()->set_cpuset_cpus(cpus);
-  rpc::call<pb::Empty>(state_->channel, method("UpdateContainerResources"), request, kLook,
+  rpc::call<pb::Empty>(state_->channel, runtime_method("UpdateContainerResources"), request, kLook,
                        [done = std::move(done)](const Result<pb::Empty>& response) {
                          done(response.map([](const pb::Empty&) {}));
                        });
@@ -488,62 +500,21 @@ Images* CriRuntime::images() {
 
 void CriRuntime::exec_sync(const std::string& id, const std::vector<std::string>& command,
                            Duration timeout, Done<ExecResult> done) {
-  pb::ExecSyncRequest request;
-  request.set_container_id(id);
-  request.mutable_cmd()->Add(command.begin(), command.end());
-  request.set_timeout(std::max<std::int64_t>(timeout.count_seconds(), 1));
-  rpc::call<pb::ExecSyncResponse>(
-      state_->channel, method("ExecSync"), request, {.timeout = timeout + Duration::seconds(10)},
-      [done = std::move(done)](const Result<pb::ExecSyncResponse>& response) {
-        done(response
-                 .map([](const pb::ExecSyncResponse& answer) {
-                   return ExecResult{answer.exit_code(), answer.stdout(), answer.stderr()};
-                 })
-                 .map_error(sort_out));
-      });
+  run_in_container(state_->channel, {.id = id, .command = command}, timeout, std::move(done));
 }
-
-namespace {
-
-Done<pb::StreamingResponse> give_url(Done<std::string> done) {
-  return [done = std::move(done)](const Result<pb::StreamingResponse>& response) {
-    done(response.map([](const pb::StreamingResponse& answer) { return answer.url(); }));
-  };
-}
-
-} // namespace
 
 void CriRuntime::exec_url(const std::string& id, const std::vector<std::string>& command,
                           const StreamWish& wish, Done<std::string> done) {
-  pb::ExecRequest request;
-  request.set_container_id(id);
-  request.mutable_cmd()->Add(command.begin(), command.end());
-  request.set_tty(wish.tty);
-  request.set_stdin(wish.in);
-  request.set_stdout(wish.out);
-  request.set_stderr(wish.err);
-  rpc::call<pb::StreamingResponse>(state_->channel, method("Exec"), request, kLook,
-                                   give_url(std::move(done)));
+  ask_exec_url(state_->channel, {.id = id, .command = command}, wish, std::move(done));
 }
 
 void CriRuntime::attach_url(const std::string& id, const StreamWish& wish, Done<std::string> done) {
-  pb::AttachRequest request;
-  request.set_container_id(id);
-  request.set_tty(wish.tty);
-  request.set_stdin(wish.in);
-  request.set_stdout(wish.out);
-  request.set_stderr(wish.err);
-  rpc::call<pb::StreamingResponse>(state_->channel, method("Attach"), request, kLook,
-                                   give_url(std::move(done)));
+  ask_attach_url(state_->channel, id, wish, std::move(done));
 }
 
 void CriRuntime::port_forward_url(const std::string& sandbox_id,
                                   const std::vector<std::int32_t>& ports, Done<std::string> done) {
-  pb::PortForwardRequest request;
-  request.set_pod_sandbox_id(sandbox_id);
-  request.mutable_port()->Add(ports.begin(), ports.end());
-  rpc::call<pb::StreamingResponse>(state_->channel, method("PortForward"), request, kLook,
-                                   give_url(std::move(done)));
+  ask_port_forward_url(state_->channel, sandbox_id, ports, std::move(done));
 }
 
 } // namespace berth::runtime::cri

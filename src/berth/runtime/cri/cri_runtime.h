@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "berth/runtime/cni/loopback_files.h"
 #include "berth/runtime/runtime.h"
 
 namespace berth::net {
@@ -23,9 +24,17 @@ struct CriOptions {
   /// Where CDI specs are, for runtimes that do not look themselves; the last one wins.
   std::vector<std::string> cdi_directories = {"/etc/cdi", "/var/run/cdi"};
   /// What becomes of pods that do not ask for the machine's network while the runtime has none for
-  /// them: they share it, or are refused until there is one. The runtime is not asked: containerd
-  /// 1.6 keeps a sandbox that it could give no network, and cannot remove it either.
-  enum class WithoutNetwork { Share, Refuse } without_network = WithoutNetwork::Share;
+  /// them: they share it, are refused until there is one, or get nothing but a loopback of their
+  /// own, which the runtime is given a CNI configuration for. Without one the runtime is not asked:
+  /// containerd 1.6 keeps a sandbox that it could give no network, and cannot remove it either.
+  enum class WithoutNetwork { Share, Refuse, Loopback } without_network = WithoutNetwork::Share;
+  /// Where the runtime looks for CNI configurations and plugins; "": where it says, else where
+  /// runtimes do.
+  cni::Directories cni;
+  std::string program = "berth"; ///< this one, whose command cni-plugin the runtime is to start
+  /// After which the runtime is asked for the first time whether it has seen a configuration; then
+  /// after ever twice as long, seven times in all.
+  Duration network_wait = Duration::millis(50);
   /// How often the runtime is asked what it has.
   Duration relist_every = Duration::seconds(1);
 };
@@ -36,11 +45,17 @@ struct RuntimeInfo {
   std::string version; ///< "1.6.20"
   bool ready = false;
   std::string problem; ///< why it is not
-  /// Pods can have a network of their own; otherwise they share the machine's.
-  bool network_ready = false;
+  /// What it has for pods: none, that of nothing but loopback which an agent has given it, or one
+  /// that others have configured.
+  enum class Network { None, Loopback, Configured } network = Network::None;
+  cni::Directories cni; ///< where it looks for configurations and plugins; "": it does not say
   /// Puts CDI devices into containers by itself.
   bool knows_cdi = false;
 };
+
+/// What a pod gets that does not ask for the machine's network: one that others have configured, a
+/// loopback of its own and nothing else, the machine's all the same, or nothing: it waits.
+enum class PodNetwork { Configured, Loopback, Machine, Nothing };
 
 /// A runtime that is away is waited for: stopping and removing go on until they are done, other
 /// calls for two minutes. The loop must outlive it.
@@ -52,6 +67,9 @@ class CriRuntime final : public Runtime {
   /// Asks who is there. Errors: Unavailable (nobody), Invalid (it speaks another version). To be
   /// asked before containers are made.
   void probe(Done<RuntimeInfo> done);
+  /// What pods get now; gives the runtime a network for them first, if that is what is wanted.
+  /// Error: it has none yet, what was tried, and what to try.
+  void settle_network(Done<PodNetwork> done);
 
   std::string boot_id() const override;
   void run_pod_sandbox(SandboxConfig config, Done<SandboxStatus> done) override;

@@ -83,7 +83,7 @@ TEST_F(Cri, SaysWhoIsThereAndWhatItCan) {
   ASSERT_TRUE(info.has_value());
   EXPECT_EQ(info->name, "containerd");
   EXPECT_TRUE(info->ready);
-  EXPECT_TRUE(info->network_ready);
+  EXPECT_EQ(info->network, RuntimeInfo::Network::Configured);
   EXPECT_FALSE(info->knows_cdi);
   fake->info_config = R"({"enableCDI": true})";
   EXPECT_TRUE(probe()->knows_cdi);

@@ -12,7 +12,8 @@ namespace berth::runtime::cri {
 inline constexpr std::string_view kKubeletApiVersion = "0.1.0";
 
 /// Error Invalid: the runtime speaks another version. CDI is known to CRI-O, to containerd from 2.0
-/// on, and to containerd 1.7 if its configuration says enable_cdi.
+/// on, and to containerd 1.7 if its configuration says enable_cdi. A network that is there counts
+/// as configured: whose it is, the runtime does not say.
 Result<RuntimeInfo> runtime_info(const ::runtime::v1::VersionResponse& version,
                                  const ::runtime::v1::StatusResponse& status);
 

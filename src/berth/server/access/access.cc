@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "berth/server/access/impersonation.h"
+#include "berth/server/access/node_tokens.h"
 #include "berth/server/access/reviews.h"
 
 namespace berth::server {
@@ -18,7 +19,8 @@ bool is_token_request(const RequestInfo& info) {
 } // namespace
 
 Access::Access(store::Registry& registry, TokenKey key, AccessOptions options, Rng rng)
-    : accounts_(registry, std::move(key), std::move(options.accounts), std::move(rng)),
+    : registry_(&registry),
+      accounts_(registry, std::move(key), std::move(options.accounts), std::move(rng)),
       authenticator_(std::move(options.tokens), accounts_, options.anonymous) {}
 
 Result<std::unique_ptr<Access>> Access::open(store::Registry& registry, TokenKey key,
@@ -67,7 +69,11 @@ bool Access::answers(const RequestInfo& info) {
 Answer<boost::json::object> Access::answer(const RequestInfo& info, const User& user,
                                            const boost::json::value& body, TimePoint now) {
   if (is_token_request(info)) {
-    return accounts_.request({info.ns, info.name}, body, now);
+    const api::Key account{info.ns, info.name};
+    const auto allowed =
+        check_node_token(*registry_, user, account, body,
+                         [&](const RequestInfo& what) { return rbac_->authorize(user, what); });
+    return allowed ? accounts_.request(account, body, now) : tl::unexpected(allowed.error());
   }
   if (info.group == kAuthentication) {
     if (info.resource == "tokenreviews") {

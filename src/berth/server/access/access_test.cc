@@ -39,7 +39,10 @@ class WholeAccess : public AccessTest {
     out.request.method = std::move(method);
     out.request.target = std::move(target);
     out.request.headers = headers;
-    if (who == "admin") {
+    if (who.starts_with("system:node:")) {
+      out.request.peer =
+          net::Peer{.common_name = std::string(who), .organizations = {"system:nodes"}};
+    } else if (who == "admin") {
       out.request.peer = net::Peer{.common_name = "admin", .organizations = {kMasters}};
     } else if (who == "user" || who == "wrong") {
       out.request.headers.emplace_back("Authorization", fmt::format("Bearer {}-token", who));
@@ -69,6 +72,27 @@ TEST_F(WholeAccess, OneWhoActsAsAnotherHasTheOthersRights) {
       admit(asked("admin", "GET", "/api/v1/nodes", {{"Impersonate-User", "user"}})).refusal->code,
       403);
   EXPECT_FALSE(admit(asked("user", "GET", "/api/v1/namespaces/ns/pods")).refusal.has_value());
+}
+
+TEST_F(WholeAccess, ANodeGetsTokensOfItsOwnPodsAlone) {
+  create(account("ns", "bot"));
+  const api::Object pod = create(parsed(
+      R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","namespace":"ns"},"spec":{)"
+      R"("nodeName":"n1","serviceAccountName":"bot","containers":[{"name":"c","image":"x"}],)"
+      R"("volumes":[{"name":"v","projected":{"sources":[{"serviceAccountToken":{"path":"a"}}]}}]}})"));
+  const value body = api::parse_json(fmt::format(R"({{"spec":{{"boundObjectRef":{{"kind":"Pod",)"
+                                                 R"("apiVersion":"v1","name":"p","uid":"{}"}}}}}})",
+                                                 pod.meta().uid))
+                         .value();
+  const auto code = [&](std::string_view who) {
+    const Asked issue = asked(who, "POST", "/api/v1/namespaces/ns/serviceaccounts/bot/token");
+    const auto passage = admit(issue);
+    EXPECT_FALSE(passage.refusal.has_value()) << "the role system:node lets it ask";
+    const auto got = access->answer(issue.info, passage.effective(), body, now);
+    return got ? 201 : got.error().code;
+  };
+  EXPECT_EQ(code("system:node:n1"), 201);
+  EXPECT_EQ(code("system:node:n2"), 403);
 }
 
 TEST_F(WholeAccess, NamesInSelectorsCountAsNames) {
