@@ -10,13 +10,14 @@
 #include "berth/hardware/choose.h"
 #include "berth/hardware/platform.h"
 #include "berth/model/gpu_slices.h"
+#include "berth/model/gpu_units.h"
 #include "berth/model/node.h"
 #include "berth/sched/pod_info.h"
 #include "berth/sched/resources.h"
 
 namespace berth::sched {
 
-inline constexpr int kMaxGpus = 32; ///< bits of a GpuMask
+using model::kMaxGpus;
 
 /// GPUs of a node that pods may take parts of, and what is taken (gpu_parts.h says what is left).
 struct GpuParts {
