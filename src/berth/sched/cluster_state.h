@@ -173,6 +173,10 @@ class ClusterState {
   /// Grows when budgets change.
   std::uint64_t budget_version() const { return budget_version_; }
   /// Nodes with an allocatable amount of a resource that is not one of the inline ones, by id.
+  /// Some node has replicas or MIG devices of the resource, and says on which GPUs.
+  bool has_slices(ResourceId resource) const {
+    return resource.index() < slice_nodes_.size() && slice_nodes_[resource.index()] > 0;
+  }
   std::span<const NodeId> nodes_with(ResourceId resource) const {
     return resource.index() < with_resource_.size() ? with_resource_[resource.index()]
                                                     : std::span<const NodeId>();
@@ -260,6 +264,7 @@ class ClusterState {
   std::uint64_t namespace_version_ = 0;
   std::uint64_t budget_version_ = 0;
   std::uint64_t arrivals_ = 0;
+  std::vector<std::uint32_t> slice_nodes_; // by ResourceId
   std::vector<NodeChange> changes_; ///< numbers changes_from_ and on
   std::uint64_t changes_from_ = 0;
   mutable std::uint64_t read_to_ = 0; ///< somebody knows the changes before this one
