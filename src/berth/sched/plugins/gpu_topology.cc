@@ -221,6 +221,7 @@ class GpuTopology final : public Plugin {
     }
     return Hint::Queue;
   }
+    case EventResource::ResourceQuota:
 
   Prepared prepare(const PodPtr& pod, const ClusterState& state) const override {
     if (pod->gpus == 0) {

@@ -13,8 +13,12 @@
 // HAMi pkg/scheduler/policy, pkg/device/nvidia; there percentages of memory do not count in a GPU's
 // score, here they do. Dynamic MIG (mode mig) is not given.
 //
-// State: node-dynamic, and what was reserved and is not seen written yet, which the plugin keeps.
-// Events: assigned pod deleted, node added or its annotations changed.
+// What ResourceQuotas leave of memory and cores to the pod's namespace (vgpu_quotas.h), after all
+// its placed pods, is not exceeded either.
+//
+// State: node-dynamic, quotas and, where there are any, all pods of the namespace; and what was
+// reserved and is not seen written yet, which the plugin keeps. Events: assigned pod deleted, node
+// added or its annotations changed, quota changed.
 #pragma once
 
 #include <memory>
@@ -32,6 +36,8 @@ inline constexpr std::string_view kReasonHamiMissing =
     "node(s) had no GPUs that HAMi's device plugin registered";
 inline constexpr std::string_view kReasonHamiTaken =
     "node(s) didn't have vGPUs with enough memory and cores left";
+inline constexpr std::string_view kReasonHamiQuota =
+    "node(s) had no vGPUs within what the namespace's quota leaves";
 inline constexpr std::string_view kReasonHamiChoice =
     "node(s) had no GPU of a requested type, UUID or mode";
 
