@@ -226,7 +226,7 @@ ShareableGpus shareable_gpus(const Node& node) {
   const std::string_view sharing = label(node, "nvidia.com/gpu.sharing-strategy");
   const std::string_view product = label(node, "nvidia.com/gpu.product");
   const bool whole = (sharing.empty() || sharing == "none") && !product.ends_with("-SHARED") &&
-                     product.find("-MIG-") == std::string_view::npos;
+                     product.find("-MIG-") == std::string_view::npos && !hami::shares_gpus(node);
   const std::int64_t gpus = said > 0 ? said : whole ? count(kGpuResource) : 0;
   if (gpus == 0 || gpus > kMaxGpus) {
     return out;

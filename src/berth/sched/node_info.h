@@ -40,6 +40,7 @@ struct NodeGpus {
   hardware::GpuMask held = 0;             ///< indices some pod holds whole
   hardware::GpuMask shared = 0;           ///< indices some pods hold parts of
   std::int64_t unplaced = 0;              ///< GPUs held by pods whose indices are not known
+  bool vgpus = false;                     ///< nvidia.com/gpu is a number of HAMi's vGPUs
   std::array<PodSlot, kMaxGpus> holder{}; ///< valid where the bit of `held` is set
 
   /// Neither held, shared nor unhealthy. With unplaced > 0 some of them are taken too, which is not
