@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include <boost/json/parse.hpp>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -55,6 +56,31 @@ TEST(Explain, PrintsTheExamplesDecisions) {
   const std::size_t at = o.out.find("\nDECISION");
   ASSERT_NE(at, std::string::npos) << o.out;
   berth::testing::expect_golden("src/berth/cli/testdata/explain.txt", o.out.substr(at + 1));
+}
+
+TEST_F(ExplainRun, SaysOfWhichGpuASliceIsAndWhyThatNode) {
+  const std::string cluster = write("cluster.yaml", R"(apiVersion: berth.dev/v1alpha1
+kind: Cluster
+metadata: {name: cut}
+spec:
+  nodes:
+  - platform: hgx-a100-4
+    count: 2
+    mig: 1g.10gb=2,3g.40gb=1
+    devicePlugin: {version: v1, flags: {migStrategy: mixed}}
+)");
+  const auto asks = [](std::string_view name, std::string_view profile) {
+    return fmt::format(
+        "apiVersion: v1\nkind: Pod\nmetadata: {{name: {}}}\nspec:\n  containers:\n"
+        "  - {{name: c, image: i, resources: {{limits: {{nvidia.com/mig-{}: 1}}}}}}\n"
+        "---\n",
+        name, profile);
+  };
+  const Outcome o =
+      berth_run({"-f", write("pods.yaml", asks("first", "1g.10gb") + asks("second", "3g.40gb")),
+                 "--cluster", cluster, "--quiet", "--explain", "second"});
+  EXPECT_THAT(o.out, HasSubstr("Scheduled on hgx-a100-4-1, nvidia.com/mig-3g.40gb 1 of GPU 0\n"));
+  EXPECT_THAT(o.out, HasSubstr("hgx-a100-4-1 has 66 more than hgx-a100-4-2: GpuSlices +66\n"));
 }
 
 // docs/decisions.md quotes two of them; a quotation is true or it is not one.
