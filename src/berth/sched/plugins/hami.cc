@@ -35,8 +35,14 @@ std::string_view annotation(const model::Pod& pod, std::string_view key) {
 std::vector<std::string> list_of(const model::Pod& pod, std::string_view key) {
   std::vector<std::string> items;
   for (std::string_view rest = annotation(pod, key); !rest.empty();) {
-    const std::string_view item = rest.substr(0, rest.find(','));
+    std::string_view item = rest.substr(0, rest.find(','));
     rest.remove_prefix(std::min(rest.size(), item.size() + 1));
+    while (item.starts_with(' ')) {
+      item.remove_prefix(1);
+    }
+    while (item.ends_with(' ')) {
+      item.remove_suffix(1);
+    }
     if (!item.empty()) {
       items.emplace_back(item);
     }
@@ -51,11 +57,14 @@ std::string upper(std::string_view text) {
   return out;
 }
 
+/// The first of the list that is one; others are for other things, or unknown.
 HamiPolicy policy_of(const model::Pod& pod, std::string_view key, HamiPolicy otherwise) {
-  const std::string_view text = annotation(pod, key);
-  return text == "binpack"  ? HamiPolicy::Binpack
-         : text == "spread" ? HamiPolicy::Spread
-                            : otherwise;
+  for (const std::string& item : list_of(pod, key)) {
+    if (item == "binpack" || item == "spread") {
+      return item == "binpack" ? HamiPolicy::Binpack : HamiPolicy::Spread;
+    }
+  }
+  return otherwise;
 }
 
 /// Memory and cores of vGPUs together.
@@ -106,6 +115,7 @@ class HamiRun final : public Run {
         no_uuids_(list_of(*pod_->pod, hami::kNoUseUuid)),
         modes_(annotation(*pod_->pod, hami::kMode)),
         bound_to_numa_(annotation(*pod_->pod, hami::kNumaBind) == "true"),
+        unused_only_(std::ranges::count(list_of(*pod_->pod, hami::kGpuPolicy), "mutex") > 0),
         limits_(state.vgpu_quotas().limits(pod_->ns())) {
     for (const PlacedPod* placed :
          limits_.any() ? state.placed_pods() : std::vector<const PlacedPod*>()) {
@@ -239,6 +249,7 @@ class HamiRun final : public Run {
     const bool alone = device.cores == kAllCores && request.cores == kAllCores;
     const bool no_cores_left = device.cores > 0 && gpu.cores >= device.cores;
     return device.healthy && taken_by_pod(device) && gpu.used < device.count &&
+           !(unused_only_ && gpu.used > 0) &&
            device.memory - gpu.memory >= request.memory_of(device) &&
            device.cores - gpu.cores >= request.cores && !(alone && gpu.used > 0) &&
            !(no_cores_left && request.cores == 0);
@@ -253,7 +264,8 @@ class HamiRun final : public Run {
     const std::int64_t sign = gpus_ == HamiPolicy::Binpack ? 1 : -1;
     std::ranges::sort(order, {}, [&](std::size_t i) {
       const Gpu& gpu = gpus[i];
-      return std::tuple(sign * gpu.device.numa, -sign * gpu.load(), gpu.device.index, i);
+      const std::int64_t numa = sign * gpu.device.numa;
+      return std::tuple(bound_to_numa_ ? numa : 0, -sign * gpu.load(), numa, gpu.device.index, i);
     });
     return order;
   }
@@ -325,6 +337,7 @@ class HamiRun final : public Run {
   std::vector<std::string> no_uuids_;
   std::string modes_;
   bool bound_to_numa_;
+  bool unused_only_;  ///< policy mutex
   VgpuLimits limits_; ///< of the pod's namespace
   Sum used_;          ///< by its placed pods; counted only where there are limits
 };

@@ -169,6 +169,36 @@ TEST(Hami, NumaBindKeepsAContainerOnOneNode) {
   EXPECT_EQ(given(world.decide(bound)), "g1,NVIDIA,10,0:g2,NVIDIA,10,0:;");
 }
 
+TEST(Hami, LoadComesBeforeNumaNodesUnlessBound) {
+  SchedulingWorld world(hami_profile());
+  world.with(node("n").annotation(hami::kRegister,
+                                  "g0,4,100,100,t,0,true,0,hami-core:g1,4,100,100,t,1,true,1,"
+                                  "hami-core:"));
+  EXPECT_EQ(given(world.decide(asks("a", 1, 10))), "g1,NVIDIA,10,0:;") << "spread: the highest";
+  EXPECT_EQ(given(world.decide(asks("b", 1, 10))), "g0,NVIDIA,10,0:;") << "the idle one";
+  EXPECT_EQ(given(world.decide(asks("c", 1, 20))), "g1,NVIDIA,20,0:;");
+  auto packed = asks("d", 1, 10);
+  packed.annotation(hami::kGpuPolicy, "numa, binpack");
+  EXPECT_EQ(given(world.decide(packed)), "g1,NVIDIA,10,0:;") << "the fuller one";
+  auto bound = asks("e", 1, 10);
+  bound.annotation(hami::kGpuPolicy, "binpack").annotation(hami::kNumaBind, "true");
+  EXPECT_EQ(given(world.decide(bound)), "g0,NVIDIA,10,0:;") << "node after node";
+}
+
+TEST(Hami, MutexIsForGpusThatNobodyHasAPartOf) {
+  SchedulingWorld world(hami_profile());
+  world.with(vgpu_node("n"));
+  world.decide(asks("a", 1, 1000));
+  auto alone = asks("b", 1, 1000);
+  alone.annotation(hami::kGpuPolicy, "mutex,binpack");
+  EXPECT_EQ(given(world.decide(alone)), "n-1,NVIDIA,1000,0:;");
+  auto more = asks("c", 1, 1000);
+  more.annotation(hami::kGpuPolicy, "mutex");
+  EXPECT_FALSE(world.decide(more).placed());
+  EXPECT_EQ(given(world.decide(asks("d", 2, 1000))), "n-0,NVIDIA,1000,0:n-1,NVIDIA,1000,0:;")
+      << "others may join it";
+}
+
 TEST(Hami, SickGpusAndPodsOfOthersCount) {
   SchedulingWorld world(hami_profile());
   world.with(node("n").annotation(
