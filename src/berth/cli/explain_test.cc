@@ -83,6 +83,45 @@ spec:
   EXPECT_THAT(o.out, HasSubstr("hgx-a100-4-1 has 66 more than hgx-a100-4-2: GpuSlices +66\n"));
 }
 
+TEST_F(ExplainRun, SaysWhichVgpuAPodOfHamisProfileHas) {
+  const std::string cluster = write("cluster.yaml", R"(apiVersion: berth.dev/v1alpha1
+kind: Cluster
+metadata: {name: shared}
+spec:
+  nodes:
+  - {platform: t4-pcie-1, hami: {deviceSplitCount: 2}}
+)");
+  const std::string profiles = write("scheduler.yaml", R"(
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: default-scheduler
+- schedulerName: hami-scheduler
+  plugins:
+    multiPoint:
+      enabled: [{name: Hami}]
+      disabled: [{name: GpuTopology}, {name: GpuShare}, {name: GpuSlices}]
+  pluginConfig:
+  - name: NodeResourcesFit
+    args:
+      ignoredResources: [nvidia.com/gpu, nvidia.com/gpumem, nvidia.com/gpumem-percentage,
+                         nvidia.com/gpucores]
+)");
+  std::string pods;
+  for (const char* name : {"a", "b", "c"}) {
+    pods +=
+        fmt::format("apiVersion: v1\nkind: Pod\nmetadata: {{name: {}}}\nspec:\n  schedulerName: "
+                    "hami-scheduler\n  containers:\n  - {{name: c, image: i, resources: {{limits: "
+                    "{{nvidia.com/gpumem: 4000, nvidia.com/gpucores: 30}}}}}}\n---\n",
+                    name);
+  }
+  const Outcome o =
+      berth_run({"-f", write("pods.yaml", pods), "--cluster", cluster, "--scheduler-config",
+                 profiles, "--quiet", "--explain", "b", "--explain", "c"});
+  EXPECT_THAT(o.out, HasSubstr("Scheduled on t4-pcie-1-1, 4000 MiB and 30% of GPU-"));
+  EXPECT_THAT(o.out, HasSubstr("didn't have vGPUs with enough memory and cores left"));
+}
+
 // docs/decisions.md quotes two of them; a quotation is true or it is not one.
 TEST(Explain, TheDocsQuoteThemWordForWord) {
   const std::string docs = berth::testing::read_source_file("docs/decisions.md");
