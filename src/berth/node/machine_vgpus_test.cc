@@ -232,6 +232,27 @@ TEST_F(MachineVgpus, ASickGpuIsRegisteredAsSuch) {
   EXPECT_THAT(world.events("a"), Contains(HasSubstr("is unhealthy")));
 }
 
+// GPUs 0 to 3 are on node 0, the others on node 1.
+TEST_F(MachineVgpus, AreAlignedWithNumaNodesContainerByContainerAndAsAPod) {
+  for (const auto scope : {topology::Scope::Container, topology::Scope::Pod}) {
+    topology::Settings numa;
+    numa.alignment.policy = topology::Policy::SingleNumaNode;
+    numa.alignment.scope = scope;
+    MachineWorld world(1, "dgx-h100", numa, HamiSettings());
+    world.plane.create(given("wide", "0,NVIDIA,1000,0:5,NVIDIA,1000,0:;", 2));
+    world.plane.create(given("narrow", "0,NVIDIA,1000,0:1,NVIDIA,1000,0:;", 2));
+    world.plane.create(given("apart", "0,NVIDIA,1000,0:;5,NVIDIA,1000,0:;")
+                           .container("more")
+                           .limit("nvidia.com/gpu", "1"));
+    world.run(Duration::seconds(20));
+    EXPECT_EQ(world.phase("narrow"), "Running");
+    EXPECT_EQ(world.status("wide", "reason"), "TopologyAffinityError");
+    EXPECT_EQ(world.status("apart", "reason"),
+              scope == topology::Scope::Pod ? "TopologyAffinityError" : "");
+    EXPECT_THAT(world.machine->broken_invariants(), IsEmpty());
+  }
+}
+
 // Two on a GPU, one who waits for the room of the pod that ends, and one after its init container.
 void live(MachineWorld& world, std::size_t at, const std::function<void()>& disturb) {
   std::size_t event = 0;
