@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include <boost/json/parse.hpp>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -55,6 +56,70 @@ TEST(Explain, PrintsTheExamplesDecisions) {
   const std::size_t at = o.out.find("\nDECISION");
   ASSERT_NE(at, std::string::npos) << o.out;
   berth::testing::expect_golden("src/berth/cli/testdata/explain.txt", o.out.substr(at + 1));
+}
+
+TEST_F(ExplainRun, SaysOfWhichGpuASliceIsAndWhyThatNode) {
+  const std::string cluster = write("cluster.yaml", R"(apiVersion: berth.dev/v1alpha1
+kind: Cluster
+metadata: {name: cut}
+spec:
+  nodes:
+  - platform: hgx-a100-4
+    count: 2
+    mig: 1g.10gb=2,3g.40gb=1
+    devicePlugin: {version: v1, flags: {migStrategy: mixed}}
+)");
+  const auto asks = [](std::string_view name, std::string_view profile) {
+    return fmt::format(
+        "apiVersion: v1\nkind: Pod\nmetadata: {{name: {}}}\nspec:\n  containers:\n"
+        "  - {{name: c, image: i, resources: {{limits: {{nvidia.com/mig-{}: 1}}}}}}\n"
+        "---\n",
+        name, profile);
+  };
+  const Outcome o =
+      berth_run({"-f", write("pods.yaml", asks("first", "1g.10gb") + asks("second", "3g.40gb")),
+                 "--cluster", cluster, "--quiet", "--explain", "second"});
+  EXPECT_THAT(o.out, HasSubstr("Scheduled on hgx-a100-4-1, nvidia.com/mig-3g.40gb 1 of GPU 0\n"));
+  EXPECT_THAT(o.out, HasSubstr("hgx-a100-4-1 has 66 more than hgx-a100-4-2: GpuSlices +66\n"));
+}
+
+TEST_F(ExplainRun, SaysWhichVgpuAPodOfHamisProfileHas) {
+  const std::string cluster = write("cluster.yaml", R"(apiVersion: berth.dev/v1alpha1
+kind: Cluster
+metadata: {name: shared}
+spec:
+  nodes:
+  - {platform: t4-pcie-1, hami: {deviceSplitCount: 2}}
+)");
+  const std::string profiles = write("scheduler.yaml", R"(
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: default-scheduler
+- schedulerName: hami-scheduler
+  plugins:
+    multiPoint:
+      enabled: [{name: Hami}]
+      disabled: [{name: GpuTopology}, {name: GpuShare}, {name: GpuSlices}]
+  pluginConfig:
+  - name: NodeResourcesFit
+    args:
+      ignoredResources: [nvidia.com/gpu, nvidia.com/gpumem, nvidia.com/gpumem-percentage,
+                         nvidia.com/gpucores]
+)");
+  std::string pods;
+  for (const char* name : {"a", "b", "c"}) {
+    pods +=
+        fmt::format("apiVersion: v1\nkind: Pod\nmetadata: {{name: {}}}\nspec:\n  schedulerName: "
+                    "hami-scheduler\n  containers:\n  - {{name: c, image: i, resources: {{limits: "
+                    "{{nvidia.com/gpumem: 4000, nvidia.com/gpucores: 30}}}}}}\n---\n",
+                    name);
+  }
+  const Outcome o =
+      berth_run({"-f", write("pods.yaml", pods), "--cluster", cluster, "--scheduler-config",
+                 profiles, "--quiet", "--explain", "b", "--explain", "c"});
+  EXPECT_THAT(o.out, HasSubstr("Scheduled on t4-pcie-1-1, 4000 MiB and 30% of GPU-"));
+  EXPECT_THAT(o.out, HasSubstr("didn't have vGPUs with enough memory and cores left"));
 }
 
 // docs/decisions.md quotes two of them; a quotation is true or it is not one.

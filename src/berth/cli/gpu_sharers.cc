@@ -16,12 +16,14 @@ std::string_view profile_of(std::string_view resource) {
   return resource.starts_with(kMig) ? resource.substr(kMig.size()) : "MIG";
 }
 
-std::string share_of(const node::Holding& holding, std::int64_t count, bool replicas) {
+std::string share_of(const node::GpuPart& part) {
   constexpr std::int64_t kMiB = std::int64_t{1} << 20;
-  if (holding.part) {
-    return holding.part->milli > 0 ? fmt::format("{}m", holding.part->milli)
-                                   : fmt::format("{}Mi", holding.part->memory / kMiB);
-  }
+  const std::string amount =
+      part.milli > 0 ? fmt::format("{}m", part.milli) : fmt::format("{}Mi", part.memory / kMiB);
+  return part.cores > 0 ? fmt::format("{} {}%", amount, part.cores) : amount;
+}
+
+std::string share_of(const node::Holding& holding, std::int64_t count, bool replicas) {
   if (replicas) {
     return fmt::format("{} replica{}", count, count == 1 ? "" : "s");
   }
@@ -37,19 +39,24 @@ gpu_sharers(const std::vector<node::Holding>& holdings, const inventory::Invento
   node::GpuDevices places(&inventory);
   for (const node::Holding& holding : holdings) {
     std::map<int, std::int64_t> count; // by GPU
+    std::map<int, node::GpuPart> parts;
     bool replicas = false;
     for (const std::string& id : holding.ids()) {
       const bool is_replica = node::without_replica(id) != id;
       const bool whole = !holding.part && !is_replica && id.starts_with("GPU-");
       if (const auto gpu = whole ? std::nullopt : places.gpu_of(id)) {
         ++count[*gpu];
+        if (holding.part) {
+          parts.emplace(*gpu, holding.part->of(id));
+        }
       }
       replicas = replicas || is_replica;
     }
     for (const auto& [gpu, devices] : count) {
       sharers[gpu].push_back({.pod_uid = holding.pod_uid,
                               .container = holding.container,
-                              .what = share_of(holding, devices, replicas)});
+                              .what = parts.contains(gpu) ? share_of(parts.at(gpu))
+                                                          : share_of(holding, devices, replicas)});
     }
   }
   return sharers;

@@ -43,6 +43,7 @@ void Fleet::add(const NodeGroup& group, const NodeLabels& node_labels) {
                              .labels = std::move(labels),
                              .taints = group.taints,
                              .plugin_config = group.device_plugin,
+                             .hami = group.hami,
                              .numa = group.numa},
         group.mig);
   }

@@ -131,6 +131,23 @@ Result<deviceplugin::Config> read_device_plugin(const json::value& entry) {
   return config;
 }
 
+Result<void> read_hami(const json::value& entry, NodeGroup& group) {
+  const json::value* given = api::find(entry, "hami");
+  if (given == nullptr) {
+    return {};
+  }
+  auto settings = node::read_hami_settings(*given);
+  if (!settings) {
+    return fail(Code::Invalid, fmt::format("hami: {}", settings.error().message));
+  }
+  group.hami = *settings;
+  if (group.device_plugin.sharing.resources() != nullptr) {
+    return fail(Code::Invalid, "GPUs are given as HAMi's vGPUs or as replicas, not both; leave out "
+                               "hami or devicePlugin.sharing");
+  }
+  return {};
+}
+
 /// Every GPU of the platform can be cut so.
 Result<void> check_mig(const NodeGroup& group, const hardware::Catalogue& catalogue) {
   if (group.mig.empty()) {
@@ -196,6 +213,7 @@ Result<NodeGroup> read_group(const json::value& entry, const hardware::Catalogue
   }
   BERTH_TRY(group.numa, read_kubelet(entry, group, catalogue));
   BERTH_TRY(group.device_plugin, read_device_plugin(entry));
+  BERTH_CHECK(read_hami(entry, group));
   group.mig = api::string_at(entry, "mig");
   BERTH_CHECK(check_mig(group, catalogue));
   return group;

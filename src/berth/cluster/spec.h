@@ -29,6 +29,7 @@ struct NodeGroup {
   topology::Settings numa = {}; ///< its agents' topology, CPU and memory manager policies
   /// How its GPUs are given: MIG strategy, sharing.
   deviceplugin::Config device_plugin = node::usual_plugin_config();
+  std::optional<node::HamiSettings> hami = {}; ///< they are given as HAMi's vGPUs
   std::string mig; ///< how each of its GPUs is cut at the start, "1g.10gb=7"; "": not at all
 };
 
@@ -78,7 +79,8 @@ std::string to_string(const Fault& fault);
 
 /// A --cluster file: `apiVersion: berth.dev/v1alpha1, kind: Cluster` documents (spec.nodes[]:
 /// platform, count, name, labels, taints, kubelet (see topology::read_settings), devicePlugin
-/// (NVIDIA's configuration, as an object), mig ("1g.10gb=7", of each GPU); spec.faults[]:
+/// (NVIDIA's configuration, as an object), hami (see node::read_hami_settings), mig ("1g.10gb=7",
+/// of each GPU); spec.faults[]:
 /// texts as for parse_fault) and Kubernetes Node objects, in any mix.
 Result<ClusterSpec>
 read_cluster_spec(const std::vector<api::Manifest>& manifests,

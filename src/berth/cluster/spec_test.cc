@@ -168,6 +168,25 @@ spec:
   EXPECT_EQ(spec.groups[0].numa.memory_policy, topology::MemoryPolicy::Static);
 }
 
+TEST(ClusterSpecTest, ReadsWhichGpusAreHamisVgpus) {
+  const ClusterSpec spec = must_read(R"(
+apiVersion: berth.dev/v1alpha1
+kind: Cluster
+metadata: {name: shared}
+spec:
+  nodes:
+  - {platform: dgx-h100, hami: {}}
+  - {platform: t4-pcie-1, hami: {deviceSplitCount: 4, deviceMemoryScaling: 1.5, deviceCoreScaling: "2"}}
+  - {platform: l40s-pcie-8}
+)");
+  ASSERT_EQ(spec.groups.size(), 3U);
+  EXPECT_EQ(spec.groups[0].hami, node::HamiSettings());
+  EXPECT_EQ(
+      spec.groups[1].hami,
+      (node::HamiSettings{.split_count = 4, .memory_permille = 1500, .cores_permille = 2000}));
+  EXPECT_FALSE(spec.groups[2].hami);
+}
+
 class BadClusterSpecTest : public testing::TestWithParam<BadText> {};
 
 TEST_P(BadClusterSpecTest, SaysWhatIsWrong) {
@@ -194,6 +213,17 @@ INSTANTIATE_TEST_SUITE_P(
                 "label a must be a string: got 1"},
         BadText{"bad_taint", "  nodes: [{platform: dgx-h100, taints: [{key: a, effect: Never}]}]",
                 "a taint needs key and effect"},
+        BadText{"hami_list", "  nodes: [{platform: dgx-h100, hami: [4]}]", "hami: want a mapping"},
+        BadText{"hami_field", "  nodes: [{platform: dgx-h100, hami: {split: 4}}]",
+                "hami: unknown field \"split\""},
+        BadText{"hami_count", "  nodes: [{platform: dgx-h100, hami: {deviceSplitCount: 0}}]",
+                "hami: deviceSplitCount must be a number from 1 to 1000: got 0"},
+        BadText{"hami_scale", "  nodes: [{platform: dgx-h100, hami: {deviceMemoryScaling: big}}]",
+                "hami: deviceMemoryScaling must be a number from 0.001 to 100: got big"},
+        BadText{"hami_and_replicas",
+                "  nodes: [{platform: dgx-h100, hami: {}, devicePlugin: {version: v1, sharing: "
+                "{timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 2}]}}}}]",
+                "GPUs are given as HAMi's vGPUs or as replicas, not both"},
         BadText{"same_name", "  nodes: [{platform: dgx-h100}, {platform: dgx-h100}]",
                 "two nodes have the name \"dgx-h100-1\""},
         BadText{"fault_elsewhere",

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "berth/model/gpu_slices.h"
+#include "berth/model/hami.h"
 
 namespace berth::explain {
 namespace {
@@ -128,8 +129,12 @@ Attempt make_attempt(const sched::QueuedPod& queued, const sched::Decision& deci
       attempt.gpus.push_back(gpu);
     }
   }
-  const auto slices = decision.annotations.find(std::string(model::kGpuSlicesAnnotation));
-  attempt.slices = slices == decision.annotations.end() ? "" : slices->second;
+  const auto annotation = [&](std::string_view key) {
+    const auto it = decision.annotations.find(std::string(key));
+    return it == decision.annotations.end() ? std::string() : it->second;
+  };
+  attempt.slices = annotation(model::kGpuSlicesAnnotation);
+  attempt.vgpus = annotation(model::hami::kAllocated);
   for (const sched::PodPtr& victim : decision.victims) {
     attempt.victims.push_back(fmt::format("{}/{}", victim->ns(), victim->name()));
   }

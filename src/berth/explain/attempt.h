@@ -72,6 +72,7 @@ struct Attempt {
   std::vector<int> gpus;
   std::string
       slices; ///< of which GPUs its replicas and MIG devices are: "nvidia.com/mig-1g.5gb=2x1"
+  std::string vgpus; ///< HAMi's, of its containers: "GPU-a,NVIDIA,4000,30:;"
   std::optional<std::string> nominated_node; ///< "" ends an earlier nomination
   std::vector<std::string> victims;          ///< namespace/name
   std::vector<std::string> waits_for;        ///< plugins that hold it at Permit

@@ -70,6 +70,9 @@ json::value attempt(const Attempt& a) {
   if (!a.slices.empty()) {
     out["slices"] = a.slices;
   }
+  if (!a.vgpus.empty()) {
+    out["vgpus"] = a.vgpus;
+  }
   if (a.nominated_node) {
     out["nominatedNode"] = *a.nominated_node;
   }

@@ -8,6 +8,7 @@
 
 #include "berth/base/ranges.h"
 #include "berth/model/gpu_slices.h"
+#include "berth/model/hami.h"
 #include "berth/report/text.h"
 
 namespace berth::explain {
@@ -235,6 +236,13 @@ std::string heading(const Attempt& a, std::size_t of, TimePoint start, const Tab
       parts.push_back(fmt::format("{} of GPU {}", count, gpu));
     }
     what += fmt::format(", {} {}", resource, fmt::join(parts, ", "));
+  }
+  for (const auto& container :
+       model::hami::decode_shares(a.vgpus).value_or(model::hami::PodShares())) {
+    for (const model::hami::Share& share : container) {
+      what += fmt::format(", {} MiB{} of {}", share.memory,
+                          share.cores > 0 ? fmt::format(" and {}%", share.cores) : "", share.uuid);
+    }
   }
   const Tone tone = a.outcome == "Scheduled" ? Tone::Good
                     : a.outcome == "Error"   ? Tone::Bad

@@ -10,6 +10,7 @@
 #include "berth/hardware/gpu_mask.h"
 #include "berth/hardware/platform.h"
 #include "berth/model/gpu_slices.h"
+#include "berth/model/hami.h"
 
 namespace berth::hardware {
 
@@ -27,12 +28,13 @@ std::string_view label(const model::Node& node, std::string_view key) {
 }
 
 /// Whether one nvidia.com/gpu is one GPU: not a time slice or an MPS share, not a MIG device under
-/// strategy single.
+/// strategy single, not a vGPU of HAMi's.
 bool counts_whole_gpus(const model::Node& node) {
   const auto sharing = label(node, kSharingLabel);
   const auto product = label(node, kProductLabel);
   return (sharing.empty() || sharing == "none") &&
-         product.find("-MIG-") == std::string_view::npos && !product.ends_with("-SHARED");
+         product.find("-MIG-") == std::string_view::npos && !product.ends_with("-SHARED") &&
+         !model::hami::shares_gpus(node);
 }
 
 /// The number of GPUs discovery found; -1 if it says nothing.

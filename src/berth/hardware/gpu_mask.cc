@@ -3,7 +3,11 @@
 #include <bit>
 #include <charconv>
 
+#include "berth/model/gpu_units.h"
+
 namespace berth::hardware {
+
+static_assert(sizeof(GpuMask) * 8 == model::kMaxGpus);
 
 std::optional<GpuMask> parse_gpu_indices(std::string_view text) {
   GpuMask mask = 0;
@@ -15,7 +19,7 @@ std::optional<GpuMask> parse_gpu_indices(std::string_view text) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
     const auto digits = static_cast<std::size_t>(end - text.data());
     const bool padded = digits > 1 && text.front() == '0';
-    if (error != std::errc{} || padded || index > 31 || (mask >> index & 1) != 0) {
+    if (error != std::errc{} || padded || index >= model::kMaxGpus || (mask >> index & 1) != 0) {
       return std::nullopt;
     }
     mask |= GpuMask{1} << index;

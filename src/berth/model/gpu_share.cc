@@ -9,13 +9,13 @@
 #include <fmt/ranges.h>
 
 #include "berth/api/quantity.h"
+#include "berth/model/gpu_units.h"
+#include "berth/model/hami.h"
 #include "berth/model/requests.h"
 
 namespace berth::model {
 namespace {
 
-constexpr int kMostGpus = 32;
-constexpr int kWholeGpu = 1000;
 constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 constexpr std::int64_t kGiB = std::int64_t{1} << 30;
 /// No GPU has 1024 GiB, so units of which a GPU has as many are MiB.
@@ -87,7 +87,7 @@ std::optional<int> thousandths(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), part);
   const bool good =
       error == std::errc() && end == text.data() + text.size() && part > 0 && part < 1;
-  return good ? std::optional(std::max(1, static_cast<int>(std::lround(part * kWholeGpu))))
+  return good ? std::optional(std::max(1, static_cast<int>(std::lround(part * kWholeGpuMilli))))
               : std::nullopt;
 }
 
@@ -116,7 +116,7 @@ Result<bool> read_kai(const Pod& pod, GpuShare& share) {
     }
     share.memory = *mib * kMiB;
   }
-  BERTH_TRY(share.gpus, read_number(pod, kGpuFractionDevices, 1, kMostGpus));
+  BERTH_TRY(share.gpus, read_number(pod, kGpuFractionDevices, 1, kMaxGpus));
   return true;
 }
 
@@ -124,7 +124,7 @@ Result<bool> read_kai(const Pod& pod, GpuShare& share) {
 std::vector<int> read_indices(std::string_view text) {
   std::vector<int> indices;
   for (const std::string_view part : split(text, '-')) {
-    const auto index = number(part, kMostGpus - 1);
+    const auto index = number(part, kMaxGpus - 1);
     if (!index) {
       return {};
     }
@@ -159,7 +159,7 @@ std::string_view label(const Node& node, std::string_view key) {
 
 Result<GpuShare> gpu_share_of(const Pod& pod, const ResourceList& requests) {
   GpuShare share;
-  BERTH_TRY(share.milli, read_number(pod, kGpuMilli, 0, kWholeGpu));
+  BERTH_TRY(share.milli, read_number(pod, kGpuMilli, 0, static_cast<int>(kWholeGpuMilli)));
   BERTH_TRY(share.memory, read_memory(pod));
   share.memory_units = amount(requests, kAliyunGpuMem);
   if (share.milli == 0 && share.memory == 0 && share.memory_units == 0) {
@@ -168,7 +168,7 @@ Result<GpuShare> gpu_share_of(const Pod& pod, const ResourceList& requests) {
       return GpuShare();
     }
   } else {
-    BERTH_TRY(share.gpus, read_number(pod, kGpuCount, 1, kMostGpus));
+    BERTH_TRY(share.gpus, read_number(pod, kGpuCount, 1, kMaxGpus));
   }
   for (const std::string_view model : split(annotation(pod, kGpuCardModel), '|')) {
     share.models.emplace_back(model);
@@ -226,9 +226,9 @@ ShareableGpus shareable_gpus(const Node& node) {
   const std::string_view sharing = label(node, "nvidia.com/gpu.sharing-strategy");
   const std::string_view product = label(node, "nvidia.com/gpu.product");
   const bool whole = (sharing.empty() || sharing == "none") && !product.ends_with("-SHARED") &&
-                     product.find("-MIG-") == std::string_view::npos;
+                     product.find("-MIG-") == std::string_view::npos && !hami::shares_gpus(node);
   const std::int64_t gpus = said > 0 ? said : whole ? count(kGpuResource) : 0;
-  if (gpus == 0 || gpus > kMostGpus) {
+  if (gpus == 0 || gpus > kMaxGpus) {
     return out;
   }
   out.gpus = static_cast<int>(gpus);

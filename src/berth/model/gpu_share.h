@@ -82,8 +82,9 @@ struct ShareableGpus {
 };
 
 /// From allocatable and labels; nonsense (negative, more than 32 GPUs) counts as absent, and so
-/// does nvidia.com/gpu where labels say that it does not stand for whole GPUs. The model is that of
-/// kGpuCardModel, else of nvidia.com/gpu.product; memory, else of nvidia.com/gpu.memory (MiB).
+/// does nvidia.com/gpu where labels, or HAMi's device plugin, say that it does not stand for whole
+/// GPUs. The model is that of kGpuCardModel, else of nvidia.com/gpu.product; memory, else of
+/// nvidia.com/gpu.memory (MiB).
 ShareableGpus shareable_gpus(const Node& node);
 
 /// "0-1-2", ascending.

@@ -6,10 +6,11 @@
 
 #include <fmt/format.h>
 
+#include "berth/model/gpu_units.h"
+
 namespace berth::model {
 namespace {
 
-constexpr int kMostGpus = 32;
 constexpr int kMostOnOne = 4096;
 
 constexpr std::string_view kReplicas = "replicas:";
@@ -42,7 +43,7 @@ std::optional<CountByGpu> parse_counts(std::string_view text) {
   CountByGpu counts;
   while (!text.empty()) {
     std::string_view entry = take_until(text, ',');
-    const auto gpu = number(take_until(entry, 'x'), 0, kMostGpus - 1);
+    const auto gpu = number(take_until(entry, 'x'), 0, kMaxGpus - 1);
     const auto count = number(entry, 1, kMostOnOne);
     if (!gpu || !count || (!counts.empty() && counts.rbegin()->first >= *gpu)) {
       return std::nullopt;

@@ -1,7 +1,8 @@
 // HAMi's words: vGPUs of NVIDIA GPUs by number, memory and cores (project-hami.io, NVIDIA devices).
 // - A container asks in limits: nvidia.com/gpu (how many distinct GPUs), nvidia.com/gpumem (MiB of
 //   each) or nvidia.com/gpumem-percentage, nvidia.com/gpucores (percent of each).
-// - Its device plugin says what a node has in annotation hami.io/node-nvidia-register.
+// - Its device plugin says what a node has in annotation hami.io/node-nvidia-register, and that it
+//   lives, when the scheduler asks for that, in hami.io/node-handshake.
 // - Its scheduler says what a pod has in hami.io/vgpu-devices-to-allocate and -allocated.
 #pragma once
 
@@ -22,11 +23,16 @@ inline constexpr std::string_view kMemoryPercentage = "nvidia.com/gpumem-percent
 inline constexpr std::string_view kCores = "nvidia.com/gpucores";
 
 inline constexpr std::string_view kRegister = "hami.io/node-nvidia-register";
+inline constexpr std::string_view kHandshake = "hami.io/node-handshake";
+/// On a Node, of the pod that its scheduler binds there: "TIME,NAMESPACE,NAME", or the time alone.
+inline constexpr std::string_view kLock = "hami.io/mutex.lock";
 inline constexpr std::string_view kToAllocate = "hami.io/vgpu-devices-to-allocate";
 inline constexpr std::string_view kAllocated = "hami.io/vgpu-devices-allocated";
 inline constexpr std::string_view kNode = "hami.io/vgpu-node";
-inline constexpr std::string_view kBindPhase = "hami.io/bind-phase"; ///< "allocating" at binding
-inline constexpr std::string_view kBindTime = "hami.io/bind-time";   ///< unix seconds
+/// "allocating" at binding, then, by the device plugin, "success" or "failed".
+inline constexpr std::string_view kBindPhase = "hami.io/bind-phase";
+inline constexpr std::string_view kAllocating = "allocating";
+inline constexpr std::string_view kBindTime = "hami.io/bind-time"; ///< unix seconds
 inline constexpr std::string_view kNodePolicy = "hami.io/node-scheduler-policy";
 inline constexpr std::string_view kGpuPolicy = "hami.io/gpu-scheduler-policy";
 /// Lists by comma. Of types, parts of names in any case; of UUIDs, whole ones.
@@ -82,10 +88,14 @@ using PodShares = std::vector<std::vector<Share>>;
 /// and resource: an amount that cannot be.
 Result<std::vector<Request>> requests_of(const Pod& pod);
 
-/// "GPU-a,10,40960,100,NVIDIA-A100,0,true,0,hami-core:GPU-b,...:", or with seven fields without
-/// index and mode, which are then the place in the list and "hami-core". Empty if it is absent or
-/// makes no sense.
+/// A JSON list, as releases from 2.7 on write it; or "GPU-a,10,40960,100,NVIDIA-A100,0,true,0,
+/// hami-core:GPU-b,...:", before 2.5 with seven fields without index and mode, which are then the
+/// place in the list and "hami-core". Empty if it is absent or makes no sense.
 std::vector<Device> devices_of(const Node& node);
+/// The JSON list.
+std::string encode_devices(const std::vector<Device>& devices);
+/// nvidia.com/gpu of the node is a number of vGPUs.
+bool shares_gpus(const Node& node);
 
 /// "GPU-a,NVIDIA,1000,30:;;": devices end in ':', containers in ';'.
 std::string encode_shares(const PodShares& shares);
@@ -93,5 +103,9 @@ std::string encode_shares(const PodShares& shares);
 std::optional<PodShares> decode_shares(std::string_view text);
 /// What annotation kAllocated says; none if it is absent or makes no sense.
 std::optional<PodShares> shares_of(const Pod& pod);
+/// What the node is to give: annotation kToAllocate's, of which HAMi's device plugin takes away
+/// what it has given, else kAllocated's. Error Invalid, which says what to do: neither is there, or
+/// it is not of what the containers ask.
+Result<PodShares> shares_to_give(const Pod& pod);
 
 } // namespace berth::model::hami

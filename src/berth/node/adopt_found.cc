@@ -57,7 +57,7 @@ void adopt(const std::map<std::string, PodRecord>& found, Found found_as, Device
       if (text != status->annotations.end()) {
         const auto part = status->annotations.find(kGpuPartAnnotation);
         devices.adopt(uid, container, parse_devices(text->second), found_as,
-                      part == status->annotations.end() ? std::nullopt : parse_part(part->second));
+                      part == status->annotations.end() ? std::nullopt : parse_parts(part->second));
       }
       devices.adopt_numa(found_numa(uid, container, status->annotations), found_as);
     }

@@ -13,17 +13,15 @@
 #include "berth/base/rng.h"
 #include "berth/client/events.h"
 #include "berth/client/informer.h"
-#include "berth/hardware/choose.h"
-#include "berth/model/hami.h"
 #include "berth/model/pod.h"
 #include "berth/node/adopt_found.h"
-#include "berth/node/chosen_slices.h"
 #include "berth/node/contents/contents.h"
 #include "berth/node/device_manager.h"
 #include "berth/node/gpu_devices.h"
 #include "berth/node/gpu_health.h"
 #include "berth/node/node_reporter.h"
 #include "berth/node/node_status.h"
+#include "berth/node/node_supply.h"
 #include "berth/node/orphan.h"
 #include "berth/node/plugin_endpoints.h"
 #include "berth/node/pod_refusal.h"
@@ -65,6 +63,7 @@ struct Agent::State : std::enable_shared_from_this<State> {
   DeviceManager devices;
   std::shared_ptr<SharedCpus> shared_cpus; ///< where CPUs are given away
   GpuHealth gpu_health;
+  NodeSupply supply;
   std::unique_ptr<client::StandingLease> lease;
   std::unique_ptr<runtime::EventStream> stream;
   std::unique_ptr<deviceplugin::KubeletSocket::Handle> listening;
@@ -91,8 +90,11 @@ struct Agent::State : std::enable_shared_from_this<State> {
         name(api::string_at(base, "metadata.name")), host_ip(address_of(base, "InternalIP")),
         events(*at.client, *at.loop, Rng(options.seed), "kubelet", name), gpus(at.inventory),
         devices(*at.loop, *at.checkpoint, device_options()),
-        gpu_health(at.inventory, devices, gpus, events), status_wait(*at.loop),
-        list_again(*at.loop), listen_again(*at.loop) {
+        gpu_health(at.inventory, devices, gpus, events),
+        supply(
+            {.inventory = at.inventory, .devices = &devices, .gpus = &gpus, .health = &gpu_health},
+            base, options.plugin_resources, options.hami),
+        status_wait(*at.loop), list_again(*at.loop), listen_again(*at.loop) {
     if (place.contents) {
       amounts = std::make_shared<NodeAmounts>(
           NodeAmounts{node_resources(base, "allocatable"), node_resources(base, "capacity")});
@@ -126,11 +128,13 @@ struct Agent::State : std::enable_shared_from_this<State> {
   bool refuse(const std::string& uid, PodWorker& worker);
   void on_verdict(const std::string& uid, const AllocationVerdict& verdict);
   void count(const AllocationVerdict& verdict);
-  model::ResourceList allocatable() const;
-  bool needs_plugin(std::string_view resource) const;
-  model::ShareableGpus shareable() const;
   HolderState holder_state(std::string_view uid) const;
-  NodeFacts facts();
+  bool is_over(std::string_view ns, std::string_view pod_name) const;
+  /// The Node as the API has it; empty before it is known.
+  const api::Object& node() const {
+    static const api::Object kNone;
+    return reporter ? reporter->node() : kNone;
+  }
 };
 
 DeviceManagerOptions Agent::State::device_options() {
@@ -138,10 +142,12 @@ DeviceManagerOptions Agent::State::device_options() {
           .startup_wait = options.device_wait,
           .patience = options.patience,
           .numa = options.numa,
-          .needs_plugin = [this](std::string_view resource) { return needs_plugin(resource); },
+          .needs_plugin =
+              [this](std::string_view resource) { return supply.needs_plugin(resource, node()); },
           .gpu_of_index = [this](int index) { return gpus.uuid_of(index); },
           .index_of_gpu = [this](const std::string& id) { return gpus.gpu_of(id); },
-          .shareable = [this] { return shareable(); },
+          .shareable = [this] { return supply.shareable(node()); },
+          .vgpus = [this] { return supply.vgpus(); },
           .holder_state = [this](std::string_view uid) { return holder_state(uid); },
           .on_change = [this] { on_devices(); }};
 }
@@ -188,7 +194,11 @@ void Agent::State::on_listing(Result<runtime::Listing> listing) {
   listen_for_plugins();
   lease = place.client->hold_lease({.name = name, .holder = name});
   reporter = std::make_unique<NodeReporter>(
-      *place.loop, *place.client, base, [this] { return facts(); },
+      *place.loop, *place.client, base,
+      [this] {
+        return supply.facts(node(), place.loop->now(),
+                            [this](auto ns, auto pod_name) { return is_over(ns, pod_name); });
+      },
       [this](const api::Object& node) { gpu_health.tell(node); });
   // Plugins that come back at once come back before the node says what it has.
   const bool expects_plugin =
@@ -245,6 +255,7 @@ void Agent::State::add_worker(const api::Object& pod) {
                                             .device_wait = options.device_wait,
                                             .gpu_machine = has_gpus ? ContainerPlan::GpuMachine::Yes
                                                                     : ContainerPlan::GpuMachine::No,
+                                            .tells_hami = options.hami.has_value(),
                                             .contents = place.contents,
                                             .amounts = amounts,
                                             .on_release = [this] { reconsider(); }},
@@ -377,9 +388,10 @@ void Agent::State::try_admit(const std::string& uid, PodWorker& worker) {
   }
   // What no live plugin vouches for is a matter of waiting, which the device manager decides.
   const auto skip = [this](std::string_view resource) {
-    return is_extended_resource(resource) && needs_plugin(resource) && !devices.live(resource);
+    return is_extended_resource(resource) && supply.needs_plugin(resource, node()) &&
+           !devices.live(resource);
   };
-  const model::ResourceList room = allocatable();
+  const model::ResourceList room = supply.allocatable();
   if (const auto shortage = find_shortage(*worker.pod(), room, holding, skip)) {
     const bool hopeless = options.patience == Patience::None ||
                           find_shortage(*worker.pod(), room, staying, skip).has_value();
@@ -424,6 +436,13 @@ void Agent::State::on_verdict(const std::string& uid, const AllocationVerdict& v
     return;
   }
   count(verdict);
+  if (options.hami) { // the node may be locked for this pod
+    place.loop->post([weak = weak_from_this()] {
+      if (const auto state = weak.lock()) {
+        state->reporter->poke();
+      }
+    });
+  }
   switch (verdict.kind) {
   case AllocationVerdict::Kind::Granted:
     it->second->admit();
@@ -455,53 +474,6 @@ void Agent::State::count(const AllocationVerdict& verdict) {
   }
 }
 
-model::ResourceList Agent::State::allocatable() const {
-  model::ResourceList list = node_resources(base, "allocatable");
-  for (const auto& [resource, count] : devices.accounting()) {
-    // Devices that pods hold count as there, whatever has become of them.
-    const auto held = static_cast<std::int64_t>(devices.ledger().held(resource).size());
-    list.insert_or_assign(resource, api::Quantity::from_int(std::max(count.allocatable, held)));
-  }
-  return list;
-}
-
-bool Agent::State::needs_plugin(std::string_view resource) const {
-  // Amounts of HAMi's vGPUs are no devices: its plugin gives them with nvidia.com/gpu.
-  const bool amount = resource == model::hami::kMemory ||
-                      resource == model::hami::kMemoryPercentage || resource == model::hami::kCores;
-  if (amount || !is_extended_resource(resource)) {
-    return false;
-  }
-  if (std::ranges::find(options.plugin_resources, resource) != options.plugin_resources.end()) {
-    return true;
-  }
-  const model::ResourceList given = node_resources(base, "capacity");
-  if (given.contains(resource)) {
-    return false;
-  }
-  // Somebody advertised it in the node's status by hand.
-  if (reporter && reporter->node() && !devices.accounting().contains(std::string(resource))) {
-    return !node_resources(reporter->node().json(), "capacity").contains(resource);
-  }
-  return true;
-}
-
-// As the scheduler sees them: by the node that is stored, or will be.
-model::ShareableGpus Agent::State::shareable() const {
-  if (!place.inventory || place.inventory->gpus().empty()) {
-    return {};
-  }
-  const auto stored =
-      reporter && reporter->node() ? model::node_view(reporter->node()) : model::decode_node(base);
-  if (!stored) {
-    return {};
-  }
-  model::Node node = **stored;
-  node.allocatable.insert_or_assign(std::string(model::kGpuResource),
-                                    api::Quantity::from_int(std::ssize(place.inventory->gpus())));
-  return model::shareable_gpus(node);
-}
-
 HolderState Agent::State::holder_state(std::string_view uid) const {
   const std::string key(uid);
   if (const auto worker = workers.find(key); worker != workers.end()) {
@@ -515,15 +487,13 @@ HolderState Agent::State::holder_state(std::string_view uid) const {
   return sources_ready ? HolderState::Gone : HolderState::Live;
 }
 
-NodeFacts Agent::State::facts() {
-  NodeFacts facts{.devices = devices.accounting(),
-                  .plugin_resources = options.plugin_resources,
-                  .now = place.loop->now()};
-  if (const auto sick = gpu_health.unhealthy()) {
-    facts.unhealthy_gpus = hardware::format_gpu_indices(*sick);
-    facts.gpu_devices = model::format_node_slices(slices_of(devices.plugins(), gpus));
-  }
-  return facts;
+// HAMi's scheduler binds the next pod of the node once this one has its vGPUs, or will have none.
+bool Agent::State::is_over(std::string_view ns, std::string_view pod_name) const {
+  return std::ranges::any_of(workers, [&](const auto& each) {
+    const PodWorker& worker = *each.second;
+    return worker.pod()->meta.ns == ns && worker.pod()->meta.name == pod_name &&
+           !worker.wants_admission();
+  });
 }
 
 Agent::Agent(AgentPlace place, AgentOptions options)

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "berth/node/checkpoint_store.h"
 #include "berth/node/device_ledger.h"
 #include "berth/node/device_options.h"
+#include "berth/node/hami_sharing.h"
 #include "berth/node/pod_resources.h"
 #include "berth/runtime/runtime.h"
 #include "berth/topology/numa_book.h"
@@ -42,6 +44,8 @@ struct AgentOptions {
   Patience patience = Patience::Wait;
   /// How long the first node status is held back for plugins to come back after a restart.
   Duration status_wait = Duration::seconds(10);
+  /// GPUs are given as HAMi's vGPUs; none: whole, and in parts.
+  std::optional<HamiSettings> hami;
   /// What is done about NUMA nodes: topology, CPU and memory manager policies; by default none.
   topology::Rules numa;
   /// Patterns of sysctls that are let in beside the safe ones; for machines with contents.

@@ -91,7 +91,7 @@ json::object write(const Holding& holding, const Arena& arena) {
     out["allocateResponse"] = write(*holding.response, arena);
   }
   if (holding.part) {
-    out["part"] = format_part(*holding.part);
+    out["part"] = format_parts(*holding.part);
   }
   return out;
 }
@@ -179,7 +179,7 @@ Result<Holding> read_holding(const json::value& value) {
     holding.response = read_response(*response);
   }
   if (api::find(value, "part")) {
-    holding.part = parse_part(text_at(value, "part"));
+    holding.part = parse_parts(text_at(value, "part"));
     if (!holding.part) {
       return corrupted("a part of a device is none");
     }

@@ -17,31 +17,34 @@ namespace {
 using ::testing::StartsWith;
 
 Checkpoint sample() {
-  return {.boot_id = "boot-1",
-          .holdings = {{.pod_uid = "uid-1",
-                        .container = "main",
-                        .resource = "nvidia.com/gpu",
-                        .devices = {{-1, {"x"}}, {0, {"a", "b"}}, {1, {"b"}}},
-                        .response =
-                            deviceplugin::ContainerAllocateResponse{
-                                .envs = {{"A", "1"}, {"QUOTED", "\"\\\n\u00e9"}},
-                                .mounts = {{"/c", "/h", true}, {"/d", "/i", false}},
-                                .devices = {{"/dev/a", "/dev/b", "rw"}},
-                                .annotations = {{"k", "v"}},
-                                .cdi_devices = {"nvidia.com/gpu=0"}}},
-                       {.pod_uid = "uid-2",
-                        .container = "main",
-                        .resource = "nvidia.com/gpu",
-                        .devices = {{-1, {"y"}}},
-                        .response = std::nullopt},
-                       {.pod_uid = "uid-3",
-                        .container = "main",
-                        .resource = "nvidia.com/gpu",
-                        .devices = {{-1, {"z"}}},
-                        .response = deviceplugin::ContainerAllocateResponse(),
-                        .part = GpuPart{.milli = 250, .memory = 1 << 20, .gpu_memory = 1 << 30}}},
-          .registered = {{"nvidia.com/gpu", {"a", "b"}}, {"example.com/none", {}}},
-          .departed = {"example.com/gone"}};
+  return {
+      .boot_id = "boot-1",
+      .holdings = {{.pod_uid = "uid-1",
+                    .container = "main",
+                    .resource = "nvidia.com/gpu",
+                    .devices = {{-1, {"x"}}, {0, {"a", "b"}}, {1, {"b"}}},
+                    .response =
+                        deviceplugin::ContainerAllocateResponse{
+                            .envs = {{"A", "1"}, {"QUOTED", "\"\\\n\u00e9"}},
+                            .mounts = {{"/c", "/h", true}, {"/d", "/i", false}},
+                            .devices = {{"/dev/a", "/dev/b", "rw"}},
+                            .annotations = {{"k", "v"}},
+                            .cdi_devices = {"nvidia.com/gpu=0"}}},
+                   {.pod_uid = "uid-2",
+                    .container = "main",
+                    .resource = "nvidia.com/gpu",
+                    .devices = {{-1, {"y"}}},
+                    .response = std::nullopt},
+                   {.pod_uid = "uid-3",
+                    .container = "main",
+                    .resource = "nvidia.com/gpu",
+                    .devices = {{-1, {"z"}}},
+                    .response = deviceplugin::ContainerAllocateResponse(),
+                    .part =
+                        GpuParts{.each = {.milli = 250, .memory = 1 << 20, .gpu_memory = 1 << 30},
+                                 .by_device = {}}}},
+      .registered = {{"nvidia.com/gpu", {"a", "b"}}, {"example.com/none", {}}},
+      .departed = {"example.com/gone"}};
 }
 
 std::string error_of(std::string_view bytes) {

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "berth/model/gpu_units.h"
+
 namespace berth::node {
 namespace {
 
-constexpr int kMostGpus = 32;
 constexpr int kNowhere = -1;
 
 bool is_replica(std::string_view id) {
@@ -44,7 +45,8 @@ model::NodeSlices slices_of(const PluginEndpoints& plugins, GpuDevices& gpus) {
     }
     for (const deviceplugin::Device& device : plugins.pool(resource)->devices()) {
       const auto gpu = gpus.gpu_of(device.id);
-      if (!gpu || *gpu < 0 || *gpu >= kMostGpus || !(is_replica(device.id) || is_mig(device.id))) {
+      if (!gpu || *gpu < 0 || *gpu >= model::kMaxGpus ||
+          !(is_replica(device.id) || is_mig(device.id))) {
         continue;
       }
       model::GpuSlices& of_resource = slices[resource];

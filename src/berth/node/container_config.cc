@@ -136,7 +136,7 @@ runtime::ContainerConfig make_container_config(const api::Object& pod, const mod
     config.annotations[std::string(kDevicesAnnotation)] = format_devices(plan.devices);
   }
   if (plan.part) {
-    config.annotations[std::string(kGpuPartAnnotation)] = format_part(*plan.part);
+    config.annotations[std::string(kGpuPartAnnotation)] = format_parts(*plan.part);
   }
   if (!plan.cpus_annotation.empty()) {
     // Who has CPUs of its own is not throttled on them.

@@ -28,7 +28,7 @@ struct ContainerPlan {
   deviceplugin::ContainerAllocateResponse edits;
   std::map<std::string, std::vector<std::string>>
       devices;                   ///< resource to ids: remembered by the runtime
-  std::optional<GpuPart> part;   ///< of its GPUs, likewise; none: it has them whole
+  std::optional<GpuParts> part;  ///< of its GPUs, likewise; none: it has them whole
   std::string cpuset_cpus;       ///< "": any
   std::string cpuset_mems;       ///< "": any
   std::string cpus_annotation;   ///< CPUs of its own, remembered by the runtime

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <ranges>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,6 +16,7 @@ namespace {
 
 constexpr std::string_view kLog = "device-manager";
 constexpr Duration kSaveAgain = Duration::seconds(10);
+const std::vector<model::hami::Device> kNoVgpus;
 
 } // namespace
 
@@ -242,7 +244,7 @@ void DeviceBook::take_from(const std::string& other, const Holding& used, const 
 
 void DeviceBook::adopt(std::string_view pod_uid, std::string_view container,
                        const std::map<std::string, std::vector<std::string>>& devices, Found found,
-                       const std::optional<GpuPart>& part) {
+                       const std::optional<GpuParts>& part) {
   for (const auto& [resource, ids] : devices) {
     Holding holding{.pod_uid = std::string(pod_uid),
                     .container = std::string(container),
@@ -340,9 +342,17 @@ bool DeviceBook::gives_parts() const {
 }
 
 std::vector<DeviceRequest> DeviceBook::requests_of(const model::Pod& pod) const {
+  const std::vector<model::hami::Device> vgpus = options_.vgpus ? options_.vgpus() : kNoVgpus;
   std::vector<DeviceRequest> requests = device_requests(pod.spec, [&](std::string_view resource) {
-    return endpoints_.knows(resource) || options_.needs_plugin(resource);
+    return (vgpus.empty() || resource != model::kGpuResource) &&
+           (endpoints_.knows(resource) || options_.needs_plugin(resource));
   });
+  if (!vgpus.empty()) {
+    if (auto shares = vgpu_requests(pod, vgpus)) {
+      std::ranges::move(*shares, std::back_inserter(requests));
+    }
+    return requests;
+  }
   if (auto parts = part_requests(pod, shareable()); parts && !parts->empty() && gives_parts()) {
     std::ranges::move(*parts, std::back_inserter(requests));
   }
@@ -350,6 +360,15 @@ std::vector<DeviceRequest> DeviceBook::requests_of(const model::Pod& pod) const 
 }
 
 std::string DeviceBook::part_fault(const model::Pod& pod) const {
+  if (const auto vgpus = options_.vgpus ? options_.vgpus() : kNoVgpus; !vgpus.empty()) {
+    const auto shares = vgpu_requests(pod, vgpus);
+    const auto in_parts = part_requests(pod, shareable());
+    return !shares ? shares.error().message
+           : !in_parts || !in_parts->empty()
+               ? "the node gives its GPUs as HAMi's vGPUs, and none in "
+                 "parts; ask for nvidia.com/gpu and nvidia.com/gpumem"
+               : "";
+  }
   const auto parts = part_requests(pod, shareable());
   return parts || !gives_parts() ? "" : parts.error().message;
 }
@@ -358,15 +377,18 @@ void DeviceBook::tell_part(const model::Pod& pod, Holding& holding) const {
   if (!holding.part || !holding.response) {
     return;
   }
-  std::vector<int> indices;
+  std::map<int, GpuPart> parts; // by GPU
   for (const std::string& id : holding.ids()) {
     if (const auto index = options_.index_of_gpu ? options_.index_of_gpu(id) : std::nullopt) {
-      indices.push_back(*index);
+      parts.emplace(*index, holding.part->of(id));
     }
   }
-  std::ranges::sort(indices);
-  for (auto& [name, value] : part_environment(pod, holding.container, *holding.part, shareable(),
-                                              fmt::format("{}", fmt::join(indices, ",")))) {
+  const auto indices = parts | std::views::keys;
+  auto envs = part_environment(pod, holding.container, holding.part->each, shareable(),
+                               fmt::format("{}", fmt::join(indices, ",")));
+  const auto values = parts | std::views::values;
+  envs.merge(vgpu_environment(std::vector<GpuPart>(values.begin(), values.end())));
+  for (auto& [name, value] : envs) {
     holding.response->envs.emplace(name, std::move(value));
   }
 }

@@ -69,7 +69,7 @@ class DeviceBook : public std::enable_shared_from_this<DeviceBook> {
   /// See DeviceManager::adopt.
   void adopt(std::string_view pod_uid, std::string_view container,
              const std::map<std::string, std::vector<std::string>>& devices, Found found,
-             const std::optional<GpuPart>& part);
+             const std::optional<GpuParts>& part);
   /// The same for CPUs and memory of a container's own.
   void adopt_numa(const FoundNuma& container, Found found);
 

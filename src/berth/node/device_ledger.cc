@@ -75,7 +75,7 @@ std::optional<PartUse> DeviceLedger::parts_in_use(std::string_view resource, std
     if (!holding.part) {
       return std::nullopt;
     }
-    by_pod[place.pod_uid].push_back(*holding.part);
+    by_pod[place.pod_uid].push_back(holding.part->of(id));
   }
   PartUse sum;
   for (const auto& [pod, parts] : by_pod) {
@@ -86,21 +86,24 @@ std::optional<PartUse> DeviceLedger::parts_in_use(std::string_view resource, std
 
 bool DeviceLedger::has_room(const Holding& wanted, std::string_view id,
                             const PodFilter& counts) const {
-  const auto others = parts_in_use(wanted.resource, id, [&](const std::string& pod) {
-    return pod != wanted.pod_uid && counts(pod);
-  });
   if (!wanted.part) {
     return std::ranges::none_of(places_of(wanted.resource, id), [&](const Place& place) {
       return place.pod_uid != wanted.pod_uid && counts(place.pod_uid);
     });
   }
-  std::vector<GpuPart> own{*wanted.part};
+  const auto others = parts_in_use(wanted.resource, id, [&](const std::string& pod) {
+    return pod != wanted.pod_uid && counts(pod);
+  });
+  if (!others) {
+    return false;
+  }
+  std::vector<GpuPart> own{wanted.part->of(id)};
   for (const Place& place : places_of(wanted.resource, id)) {
     if (place.pod_uid == wanted.pod_uid && place.container != wanted.container) {
-      own.push_back(holdings_.at(place).part.value_or(GpuPart()));
+      own.push_back(holdings_.at(place).part.value_or(GpuParts()).of(id));
     }
   }
-  return others && parts_fit(*others, use_of_pod(own), wanted.part->gpu_memory);
+  return parts_fit(*others, use_of_pod(own), own.front());
 }
 
 void DeviceLedger::erase(std::string_view pod_uid, std::string_view container,

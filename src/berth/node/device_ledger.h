@@ -27,8 +27,8 @@ struct Holding {
   /// What the plugin said the container needs; none for a holder that was found in the runtime,
   /// until the plugin is asked again.
   std::optional<deviceplugin::ContainerAllocateResponse> response;
-  /// What the container has of each device; none: it has them whole.
-  std::optional<GpuPart> part;
+  /// What the container has of the devices; none: it has them whole.
+  std::optional<GpuParts> part;
 
   /// Without repetition, sorted.
   std::vector<std::string> ids() const;

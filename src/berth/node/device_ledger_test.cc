@@ -65,7 +65,7 @@ TEST(DeviceLedger, ASecondRecordReplaces) {
 
 Holding part(std::string pod, std::string container, std::vector<std::string> ids, GpuPart part) {
   Holding made = holding(std::move(pod), std::move(container), "gpu", std::move(ids));
-  made.part = part;
+  made.part = GpuParts{.each = part};
   return made;
 }
 
@@ -141,7 +141,7 @@ class Plain {
         if (!each.part) {
           whole.insert(each.pod_uid);
         }
-        milli += each.part ? each.part->milli : 0;
+        milli += each.part ? each.part->each.milli : 0;
       }
     }
     return whole.empty() ? milli <= 1000 : pods.size() == 1;
@@ -207,7 +207,7 @@ TEST_P(Histories, AgreeWithAPlainList) {
       Holding added{.pod_uid = pod, .container = container, .resource = resource};
       // A pod asks in one way for all its containers.
       if (pod == "p0" || pod == "p1") {
-        added.part = GpuPart{.milli = static_cast<int>(rng.between(1, 6)) * 100};
+        added.part = GpuParts{.each = {.milli = static_cast<int>(rng.between(1, 6)) * 100}};
       }
       for (std::int64_t i = rng.between(1, 3); i > 0; --i) {
         added.devices[rng.between(-1, 1)].push_back(pick("d", 8));

@@ -53,7 +53,7 @@ void DeviceManager::release_init_surplus(const model::Pod& pod) {
 
 void DeviceManager::adopt(std::string_view pod_uid, std::string_view container,
                           const std::map<std::string, std::vector<std::string>>& devices,
-                          Found found, const std::optional<GpuPart>& part) {
+                          Found found, const std::optional<GpuParts>& part) {
   book_->adopt(pod_uid, container, devices, found, part);
 }
 

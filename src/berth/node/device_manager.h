@@ -61,7 +61,7 @@ class DeviceManager final : public deviceplugin::Registration {
   /// for it or, with nothing recorded, what nobody else has.
   void adopt(std::string_view pod_uid, std::string_view container,
              const std::map<std::string, std::vector<std::string>>& devices, Found found,
-             const std::optional<GpuPart>& part = std::nullopt);
+             const std::optional<GpuParts>& part = std::nullopt);
   /// The same for CPUs and memory of a container's own.
   void adopt_numa(const FoundNuma& container, Found found);
   /// Releases what pods hold that are gone: for when every pod of the node is known.

@@ -5,9 +5,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "berth/base/time.h"
 #include "berth/model/gpu_share.h"
+#include "berth/model/hami.h"
 #include "berth/topology/settings.h"
 
 namespace berth::node {
@@ -42,6 +44,9 @@ struct DeviceManagerOptions {
   /// What the node's GPUs are as parts are given of them; 0 GPUs where it has none, and no pod is
   /// then given any. May be empty: the same.
   std::function<model::ShareableGpus()> shareable;
+  /// The node's GPUs as vGPUs are given of them. Where there are any, nvidia.com/gpu is a number of
+  /// vGPUs. May be empty: there are none.
+  std::function<std::vector<model::hami::Device>()> vgpus;
   std::function<HolderState(std::string_view pod_uid)> holder_state;
   /// Capacity, health or who holds what may have changed. Runs as a later task.
   std::function<void()> on_change;

@@ -135,7 +135,7 @@ TEST_F(Parts, AStaleChoiceIsRefusedWithWhatIsLeft) {
             "requested number of devices unavailable for nvidia.com/gpu. Requested: 1, Available: "
             "0; of the chosen devices g1 has 300 thousandths left for 500 thousandths");
   EXPECT_THAT(allocate(asks("c", model::kGpuMemoryMib, "20480", "0")).message,
-              HasSubstr("g0 has 1000 thousandths and 16384 MiB left for 20480 MiB"));
+              HasSubstr("g0 has 16384 MiB left for 20480 MiB"));
   EXPECT_THAT(allocate(asks("d", model::kGpuMilli, "100", "7")).message,
               HasSubstr("gpu 7 is not healthy"));
 }
@@ -206,17 +206,20 @@ TEST_F(Parts, ARestartRemembersThem) {
 TEST_F(Parts, ARunningContainersPartIsBelievedBeforeTheRecord) {
   ASSERT_EQ(allocate(asks("a", model::kGpuMilli, "700", "1")).kind, Kind::Granted);
   ASSERT_EQ(allocate(asks("b", model::kGpuMilli, "100", "1")).kind, Kind::Granted);
-  manager_->adopt("uid-c", "main", {{kGpu, {"g1"}}}, Found::MayRun, GpuPart{.milli = 500});
+  manager_->adopt("uid-c", "main", {{kGpu, {"g1"}}}, Found::MayRun,
+                  GpuParts{.each = {.milli = 500}});
   EXPECT_THAT(held("a"), IsEmpty()) << "had to make way";
   EXPECT_THAT(held("b"), ElementsAre("g1")) << "fits beside it";
   EXPECT_THAT(held("c"), ElementsAre("g1"));
-  manager_->adopt("uid-d", "main", {{kGpu, {"g1"}}}, Found::Ended, GpuPart{.milli = 500});
+  manager_->adopt("uid-d", "main", {{kGpu, {"g1"}}}, Found::Ended,
+                  GpuParts{.each = {.milli = 500}});
   EXPECT_THAT(held("d"), IsEmpty()) << "who has ended gets what is left";
 }
 
 TEST_F(Parts, AnAdoptedContainerIsToldOfItsPartAgain) {
   const auto a = pod(asks("a", model::kGpuFraction, "0.5", "1"));
-  manager_->adopt("uid-a", "main", {{kGpu, {"g1"}}}, Found::Ended, GpuPart{.milli = 500});
+  manager_->adopt("uid-a", "main", {{kGpu, {"g1"}}}, Found::Ended,
+                  GpuParts{.each = {.milli = 500}});
   manager_->prepare_container(a, "main", [](const AllocationVerdict& verdict) {
     EXPECT_EQ(verdict.kind, Kind::Granted) << verdict.message;
   });

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "berth/model/requests.h"
 
 namespace berth::node {
@@ -62,10 +64,50 @@ Result<std::vector<DeviceRequest>> part_requests(const model::Pod& pod,
          .role = ref.role,
          .resource = std::string(model::kGpuResource),
          .count = share.gpus,
-         .part = GpuPart{.milli = own->milli,
-                         .memory = own->memory + own->memory_units * node.memory_unit,
-                         .gpu_memory = node.memory,
-                         .init = ref.role == Role::Init}});
+         .part = GpuParts{.each = {.milli = own->milli,
+                                   .memory = own->memory + own->memory_units * node.memory_unit,
+                                   .gpu_memory = node.memory,
+                                   .init = ref.role == Role::Init}}});
+  }
+  return requests;
+}
+
+Result<std::vector<DeviceRequest>> vgpu_requests(const model::Pod& pod,
+                                                 const std::vector<model::hami::Device>& gpus) {
+  constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+  BERTH_TRY(const model::hami::PodShares shares, model::hami::shares_to_give(pod));
+  std::vector<DeviceRequest> requests;
+  const std::vector<ContainerRef> containers = containers_of(pod.spec);
+  for (std::size_t i = 0; i < std::min(shares.size(), containers.size()); ++i) {
+    if (shares[i].empty()) {
+      continue;
+    }
+    GpuParts parts;
+    for (const model::hami::Share& share : shares[i]) {
+      const auto gpu = std::ranges::find(gpus, share.uuid, &model::hami::Device::uuid);
+      const bool fresh = gpu != gpus.end() &&
+                         parts.by_device
+                             .emplace(share.uuid, GpuPart{.memory = share.memory * kMiB,
+                                                          .gpu_memory = gpu->memory * kMiB,
+                                                          .init = containers[i].role == Role::Init,
+                                                          .cores = share.cores,
+                                                          .gpu_cores = gpu->cores,
+                                                          .sharers = gpu->count})
+                             .second;
+      if (!fresh) {
+        return fail(
+            Code::Invalid,
+            fmt::format("annotation {} gives container {} GPU {}, which {}; delete the pod to "
+                        "have it placed again",
+                        model::hami::kToAllocate, containers[i].container->name, share.uuid,
+                        gpu == gpus.end() ? "this node does not have" : "it has already"));
+      }
+    }
+    requests.push_back({.container = containers[i].container->name,
+                        .role = containers[i].role,
+                        .resource = std::string(model::kGpuResource),
+                        .count = std::ssize(parts.by_device),
+                        .part = std::move(parts)});
   }
   return requests;
 }

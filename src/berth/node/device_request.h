@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "berth/base/result.h"
+#include "berth/model/hami.h"
 #include "berth/model/pod.h"
 #include "berth/node/gpu_part.h"
 
@@ -33,7 +34,8 @@ struct DeviceRequest {
   Role role = Role::App;
   std::string resource;
   std::int64_t count = 0;
-  std::optional<GpuPart> part; ///< of each device; none: they are asked for whole
+  std::optional<GpuParts> part; ///< of the devices; none: they are asked for whole. Where it is of
+                                ///< single ones, it is these that are asked for
 };
 /// By container in order, then by resource name. Only resources that `is_device` accepts, from
 /// limits.
@@ -44,5 +46,11 @@ std::vector<DeviceRequest> device_requests(const model::PodSpec& spec,
 /// Empty for a pod that asks for none. Error Invalid, naming the annotation: it cannot be meant.
 Result<std::vector<DeviceRequest>> part_requests(const model::Pod& pod,
                                                  const model::ShareableGpus& node);
+
+/// The vGPUs that were chosen for the pod's containers (model::hami::shares_to_give), on a node
+/// with these GPUs. Empty for a pod that asks for none. Error Invalid: none were chosen, or what
+/// was chosen is not of this node or not of what the pod asks.
+Result<std::vector<DeviceRequest>> vgpu_requests(const model::Pod& pod,
+                                                 const std::vector<model::hami::Device>& gpus);
 
 } // namespace berth::node

@@ -22,11 +22,13 @@ std::vector<std::string> DevicesInUse::broken() const {
   for (const auto& [device, use] : uses_) {
     std::vector<std::string> in_parts;
     PartUse sum;
-    std::int64_t memory = 0;
+    GpuPart whole;
     for (const auto& [pod, parts] : use.parts) {
       in_parts.push_back(pod);
       sum = sum + use_of_pod(parts);
-      memory = std::max(memory, parts.front().gpu_memory);
+      if (parts.front().gpu_memory >= whole.gpu_memory) {
+        whole = parts.front();
+      }
     }
     if (use.whole.size() > 1) {
       broken.push_back(fmt::format("{} is used by pods {}", device, fmt::join(use.whole, " and ")));
@@ -34,7 +36,7 @@ std::vector<std::string> DevicesInUse::broken() const {
       broken.push_back(fmt::format("{} is used whole by pod {} and in parts by {}", device,
                                    *use.whole.begin(), fmt::join(in_parts, ", ")));
     }
-    if (!parts_fit({}, sum, memory)) {
+    if (!parts_fit({}, sum, whole)) {
       broken.push_back(fmt::format("parts of {} that pods {} use are {} together", device,
                                    fmt::join(in_parts, ", "), to_string(sum)));
     }

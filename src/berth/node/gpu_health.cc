@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 
 #include "berth/hardware/choose.h"
+#include "berth/model/gpu_units.h"
 #include "berth/node/plugin_endpoints.h"
 
 namespace berth::node {
 namespace {
 
 using hardware::GpuMask;
-
-constexpr int kMostGpus = 32;
 
 GpuMask bit(int gpu) {
   return GpuMask{1} << gpu;
@@ -32,7 +31,7 @@ std::optional<GpuMask> GpuHealth::unhealthy() const {
     }
     for (const deviceplugin::Device& device : plugins.pool(resource)->devices()) {
       const auto gpu = places_->gpu_of(device.id);
-      if (gpu && *gpu >= 0 && *gpu < kMostGpus) {
+      if (gpu && *gpu >= 0 && *gpu < model::kMaxGpus) {
         seen |= bit(*gpu);
         well |= device.health == deviceplugin::kHealthy ? bit(*gpu) : 0;
       }
@@ -56,7 +55,7 @@ void GpuHealth::tell(const api::Object& node) {
   }
   const GpuMask changed = *sick ^ *told_;
   for (const inventory::GpuInfo& gpu : inventory_->gpus()) {
-    if (gpu.index < kMostGpus && (changed & bit(gpu.index)) != 0) {
+    if (gpu.index < model::kMaxGpus && (changed & bit(gpu.index)) != 0) {
       tell_of(gpu, (*sick & bit(gpu.index)) != 0, node);
     }
   }

@@ -24,22 +24,35 @@ TEST(GpuPart, InitContainersRunBeforeTheOthers) {
 }
 
 TEST(GpuPart, FitsByThousandthsAndByMemoryThatIsAskedFor) {
-  EXPECT_TRUE(parts_fit({.milli = 500}, {.milli = 500}, 0));
-  EXPECT_FALSE(parts_fit({.milli = 501}, {.milli = 500}, 0));
-  EXPECT_TRUE(parts_fit({.milli = 100, .memory = 9}, {.milli = 100}, 8));
-  EXPECT_FALSE(parts_fit({.milli = 100, .memory = 6}, {.milli = 100, .memory = 3}, 8));
-  EXPECT_FALSE(parts_fit({}, {.memory = 1}, 0)) << "unknown memory is none";
+  const GpuPart eight{.gpu_memory = 8};
+  EXPECT_TRUE(parts_fit({.milli = 500}, {.milli = 500}, {}));
+  EXPECT_FALSE(parts_fit({.milli = 501}, {.milli = 500}, {}));
+  EXPECT_TRUE(parts_fit({.milli = 100, .memory = 9}, {.milli = 100}, eight));
+  EXPECT_FALSE(parts_fit({.milli = 100, .memory = 6}, {.milli = 100, .memory = 3}, eight));
+  EXPECT_FALSE(parts_fit({}, {.memory = 1}, {})) << "unknown memory is none";
 }
 
 TEST(GpuPart, IsReadAsItIsWritten) {
   const GpuPart part{.milli = 125, .memory = 3 * kGiB, .gpu_memory = 80 * kGiB, .init = true};
-  EXPECT_EQ(format_part(part), "milli=125,memory=3221225472,of=85899345920,init=1");
-  EXPECT_EQ(parse_part(format_part(part)), part);
-  EXPECT_EQ(parse_part(format_part({})), GpuPart());
+  EXPECT_EQ(format_parts({.each = part}), "milli=125,memory=3221225472,of=85899345920,init=1");
+  const GpuPart vgpu{
+      .memory = kGiB, .gpu_memory = 8 * kGiB, .cores = 30, .gpu_cores = 100, .sharers = 10};
+  EXPECT_EQ(format_parts({.each = {}, .by_device = {{"GPU-a", part}, {"GPU-b", vgpu}}}),
+            "GPU-a:milli=125,memory=3221225472,of=85899345920,init=1;"
+            "GPU-b:milli=0,memory=1073741824,of=8589934592,init=0,cores=30,ofcores=100,sharers=10");
+  for (const GpuParts& parts :
+       {GpuParts(), GpuParts{.each = part}, GpuParts{.each = vgpu},
+        GpuParts{.each = {}, .by_device = {{"GPU-a", part}, {"GPU-b", vgpu}}}}) {
+    EXPECT_EQ(parse_parts(format_parts(parts)), parts);
+  }
   for (const char* text :
        {"", "milli=1", "milli=1001,memory=0,of=0,init=0", "milli=-1,memory=0,of=0,init=0",
-        "milli=1,memory=0,of=0,init=2", "milli=1,memory=0,of=0,init=0x", "memory=0,milli=1"}) {
-    EXPECT_EQ(parse_part(text), std::nullopt) << text;
+        "milli=1,memory=0,of=0,init=2", "milli=1,memory=0,of=0,init=0x", "memory=0,milli=1",
+        "milli=0,memory=0,of=0,init=0,cores=1",
+        "milli=0,memory=0,of=0,init=0,cores=1,ofcores=1,sharers=0", ":milli=0,memory=0,of=0,init=0",
+        "a:milli=0,memory=0,of=0,init=0;a:milli=0,memory=0,of=0,init=0",
+        "a:milli=0,memory=0,of=0,init=0;;"}) {
+    EXPECT_EQ(parse_parts(text), std::nullopt) << text;
   }
 }
 
@@ -47,6 +60,84 @@ TEST(GpuPart, SaysWhatItIs) {
   EXPECT_EQ(to_string(PartUse{.milli = 500}), "500 thousandths");
   EXPECT_EQ(to_string(PartUse{.memory = 4 * kGiB}), "4096 MiB");
   EXPECT_EQ(to_string(PartUse{.milli = 500, .memory = kGiB}), "500 thousandths and 1024 MiB");
+  EXPECT_EQ(to_string(PartUse{.memory = kGiB, .cores = 5}), "1024 MiB and 5% of the cores");
+  EXPECT_EQ(to_string(PartUse()), "nothing");
+}
+
+GpuPart vgpu(std::int64_t memory, int cores, int gpu_cores = 100) {
+  return {.memory = memory,
+          .gpu_memory = 8 * kGiB,
+          .cores = cores,
+          .gpu_cores = gpu_cores,
+          .sharers = 3};
+}
+
+struct VgpuCase {
+  std::string name;
+  std::vector<std::vector<GpuPart>> others; ///< by pod
+  GpuPart wanted;
+  std::string lack; ///< "": it fits
+};
+std::ostream& operator<<(std::ostream& out, const VgpuCase& each) {
+  return out << each.name;
+}
+class Vgpus : public ::testing::TestWithParam<VgpuCase> {};
+
+TEST_P(Vgpus, FitByMemoryCoresAndNumber) {
+  PartUse others;
+  for (const std::vector<GpuPart>& pod : GetParam().others) {
+    others = others + use_of_pod(pod);
+  }
+  const GpuPart& wanted = GetParam().wanted;
+  EXPECT_EQ(parts_fit(others, use_of_pod({&wanted, 1}), wanted), GetParam().lack.empty());
+  if (!GetParam().lack.empty()) {
+    EXPECT_EQ(lack_of(others, wanted), GetParam().lack);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Hami, Vgpus,
+    ::testing::Values(
+        VgpuCase{"AllThatIsLeft", {{vgpu(3 * kGiB, 40)}}, vgpu(5 * kGiB, 60), ""},
+        VgpuCase{"MemoryIsGone",
+                 {{vgpu(3 * kGiB, 0)}, {vgpu(3 * kGiB, 0)}},
+                 vgpu(3 * kGiB, 0),
+                 "has 2048 MiB left for 3072 MiB"},
+        VgpuCase{"CoresAreGone",
+                 {{vgpu(kGiB, 80)}},
+                 vgpu(kGiB, 30),
+                 "has 7168 MiB and 20% of the cores left for 1024 MiB and 30% of the cores"},
+        VgpuCase{
+            "WithoutCoresWhereAllAreGone", {{vgpu(kGiB, 50), vgpu(kGiB, 50)}}, vgpu(kGiB, 0), ""},
+        VgpuCase{"AsManyAsMayBe",
+                 {{vgpu(kGiB, 0), vgpu(kGiB, 0)}, {vgpu(kGiB, 0)}},
+                 vgpu(kGiB, 0),
+                 "is shared by 3 containers, as many as may be"},
+        VgpuCase{"AllCoresAreHadAlone",
+                 {{vgpu(kGiB, 0)}},
+                 vgpu(kGiB, 100),
+                 "is wanted with all of its cores, but shared"},
+        VgpuCase{"NobodyBesideAllCores", {{vgpu(kGiB, 100)}}, vgpu(kGiB, 0), "is another's alone"},
+        VgpuCase{
+            "MoreCoresThanThereAreAreShared", {{vgpu(kGiB, 100, 200)}}, vgpu(kGiB, 100, 200), ""},
+        VgpuCase{"AnInitContainersEnds",
+                 {{[] {
+                     GpuPart init = vgpu(6 * kGiB, 0);
+                     init.init = true;
+                     return init;
+                   }(),
+                   vgpu(kGiB, 0)}},
+                 vgpu(2 * kGiB, 0),
+                 ""}),
+    [](const auto& each) { return each.param.name; });
+
+TEST(VgpuEnvironment, IsWhatHamisLibraryReads) {
+  EXPECT_THAT(vgpu_environment(std::vector{vgpu(kGiB, 30), vgpu(2 * kGiB, 30)}),
+              UnorderedElementsAre(Pair("CUDA_DEVICE_MEMORY_LIMIT_0", "1024m"),
+                                   Pair("CUDA_DEVICE_MEMORY_LIMIT_1", "2048m"),
+                                   Pair("CUDA_DEVICE_SM_LIMIT", "30")));
+  EXPECT_THAT(vgpu_environment(std::vector{GpuPart{.milli = 500}}), IsEmpty());
+  EXPECT_THAT(vgpu_environment({}), IsEmpty());
 }
 
 TEST(PartEnvironment, KaisFractionIsTold) {

@@ -112,7 +112,7 @@ void live(MachineWorld& world, std::size_t at, const std::function<void()>& dist
   EXPECT_EQ(world.machine->agent()->devices().held("nvidia.com/gpu").size(), 2u);
   const Holding* held =
       world.machine->agent()->devices().of_pod(world.stored("stays").meta().uid).front();
-  EXPECT_EQ(held->part.value_or(GpuPart()).milli, 500);
+  EXPECT_EQ(held->part.value_or(GpuParts()).each.milli, 500);
 }
 
 TEST_F(MachineParts, OutlastAnAgentThatDiesAtAnyStepWithAndWithoutItsCheckpoint) {

@@ -6,7 +6,6 @@
 #include <boost/json/object.hpp>
 #include <fmt/format.h>
 
-#include "berth/model/gpu_slices.h"
 #include "berth/node/plugin_endpoints.h"
 
 namespace berth::node {
@@ -104,22 +103,10 @@ json::value over_stored(const json::value& stored, std::string_view list,
   return merged;
 }
 
-/// What the facts say in annotations; "" is to be absent, what is not known is not named.
-std::vector<std::pair<std::string_view, std::string>> annotations_of(const NodeFacts& facts) {
-  std::vector<std::pair<std::string_view, std::string>> known;
-  if (facts.unhealthy_gpus) {
-    known.emplace_back(model::kUnhealthyGpusAnnotation, *facts.unhealthy_gpus);
-  }
-  if (facts.gpu_devices) {
-    known.emplace_back(model::kGpuDevicesAnnotation, *facts.gpu_devices);
-  }
-  return known;
-}
-
 json::object changed_annotations(const json::value& stored, const NodeFacts& facts) {
   json::object changed;
   const json::value* annotations = api::find_path(stored, "metadata.annotations");
-  for (const auto& [key, text] : annotations_of(facts)) {
+  for (const auto& [key, text] : facts.annotations) {
     const json::value* held = annotations ? api::find(*annotations, key) : nullptr;
     const std::string_view now =
         held && held->is_string() ? std::string_view(held->get_string()) : "";
@@ -182,7 +169,7 @@ json::value make_new_node(const json::value& base, const NodeFacts& facts) {
   status["capacity"] = resources(base, "capacity", facts);
   status["allocatable"] = resources(base, "allocatable", facts);
   status["conditions"] = merged_conditions(json::object(), base, facts.now);
-  for (const auto& [key, text] : annotations_of(facts)) {
+  for (const auto& [key, text] : facts.annotations) {
     if (!text.empty()) {
       api::object_at(member(node, "metadata"), "annotations")[key] = text;
     }

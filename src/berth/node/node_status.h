@@ -17,9 +17,8 @@ namespace berth::node {
 
 struct NodeFacts {
   std::map<std::string, DeviceCount> devices; ///< resources that plugins give (or gave)
-  std::optional<std::string>
-      unhealthy_gpus; ///< "3,5", "" for none; nullopt: not known, leave what is stored
-  std::optional<std::string> gpu_devices;    ///< model::kGpuDevicesAnnotation's, likewise
+  std::map<std::string, std::string>
+      annotations; ///< ""  is to be absent; what is not known is not named, and left as it is
   std::vector<std::string> plugin_resources; ///< "0" in the Node where no plugin has given them
   TimePoint now;
 };

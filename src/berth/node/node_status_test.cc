@@ -58,7 +58,7 @@ TEST(BaseNode, AHostnameThatIsGivenStays) {
 
 TEST(NewNode, HasTheFactsIn) {
   NodeFacts now = facts(8, 7);
-  now.unhealthy_gpus = "3";
+  now.annotations[std::string(model::kUnhealthyGpusAnnotation)] = "3";
   const json::value node = make_new_node(base(), now);
   EXPECT_EQ(api::to_json(*api::find_path(node, "status.capacity")),
             R"({"cpu":"4","nvidia.com/gpu":"8"})");
@@ -99,7 +99,7 @@ TEST(NodePatches, AmountsAreComparedNotTheirTexts) {
 TEST(NodePatches, NameWhatDiffers) {
   const json::value node = make_new_node(base(), facts());
   NodeFacts now = facts(8, 6);
-  now.unhealthy_gpus = "1,2";
+  now.annotations[std::string(model::kUnhealthyGpusAnnotation)] = "1,2";
   const NodePatches patches = node_patches(node, base(), now);
   EXPECT_EQ(text(patches.metadata),
             R"({"metadata":{"annotations":{"berth.dev/unhealthy-gpus":"1,2"}}})");
@@ -108,11 +108,11 @@ TEST(NodePatches, NameWhatDiffers) {
 
 TEST(NodePatches, HealthThatIsNotKnownIsLeftAlone) {
   NodeFacts sick = facts();
-  sick.unhealthy_gpus = "3";
+  sick.annotations[std::string(model::kUnhealthyGpusAnnotation)] = "3";
   const json::value node = make_new_node(base(), sick);
   EXPECT_EQ(text(node_patches(node, base(), facts()).metadata), "none");
   NodeFacts well = facts();
-  well.unhealthy_gpus = "";
+  well.annotations[std::string(model::kUnhealthyGpusAnnotation)] = "";
   EXPECT_EQ(text(node_patches(node, base(), well).metadata),
             R"({"metadata":{"annotations":{"berth.dev/unhealthy-gpus":null}}})");
 }

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <ranges>
 
 #include <fmt/format.h>
 
 #include "berth/hardware/choose.h"
+#include "berth/model/gpu_units.h"
 #include "berth/model/requests.h"
 #include "berth/node/chosen_slices.h"
 
@@ -23,7 +25,7 @@ std::optional<std::vector<std::string>> chosen_gpus(const DeviceBook& book, cons
   }
   std::vector<std::string> ids;
   const auto mask = hardware::parse_gpu_indices(annotation->second);
-  for (int index = 0; mask && index < 32; ++index) {
+  for (int index = 0; mask && index < model::kMaxGpus; ++index) {
     if ((*mask >> index) & 1U) {
       // A GPU that is not here stays in the list, so that the message can name it.
       ids.push_back(book.options().gpu_of_index(index).value_or(fmt::format("gpu {}", index)));
@@ -52,15 +54,20 @@ std::string what_is_left(const DeviceBook& book, const Holding& wanted, const st
   if (!used) {
     return "is held whole by another pod";
   }
-  const std::int64_t memory = wanted.part->gpu_memory - used->memory;
-  return fmt::format(
-      "has {} left for {}",
-      to_string(PartUse{kWholeMilli - used->milli, wanted.part->memory > 0 ? memory : 0}),
-      to_string(PartUse{wanted.part->milli, wanted.part->memory}));
+  return lack_of(*used, wanted.part->of(id));
 }
 
-// What is asked is a part of each device: every container of the pod has it of the same ones; of
-// GPUs nobody chose the fullest that will do come first, as in the scheduler.
+void sort_by_index(const DeviceBook& book, std::vector<std::string>& ids) {
+  if (const auto index_of = book.options().index_of_gpu) {
+    std::ranges::stable_sort(ids, {}, [&](const std::string& id) {
+      return index_of(id).value_or(std::numeric_limits<int>::max());
+    });
+  }
+}
+
+// What is asked is a part of each device: every container of the pod has it of the same ones,
+// unless the parts are of single devices; of GPUs nobody chose the fullest that will do come first,
+// as in the scheduler.
 void part_facts(const DeviceBook& book, const model::Pod& pod, const DeviceRequest& request,
                 PickRequest& pick) {
   const Holding wanted = wanted_part(pod.meta.uid, request);
@@ -73,6 +80,12 @@ void part_facts(const DeviceBook& book, const model::Pod& pod, const DeviceReque
       pick.held.insert(id);
       pick.why_held[id] = what_is_left(book, wanted, id);
     }
+  }
+  if (const auto& single = request.part->by_device; !single.empty()) {
+    pick.chosen = std::vector<std::string>();
+    std::ranges::copy(single | std::views::keys, std::back_inserter(*pick.chosen));
+    sort_by_index(book, *pick.chosen);
+    return;
   }
   std::vector<std::string> own;
   for (const Holding* holding : book.ledger().of_pod(pod.meta.uid)) {
@@ -93,11 +106,7 @@ void part_facts(const DeviceBook& book, const model::Pod& pod, const DeviceReque
     return std::pair(-use.milli, -use.memory);
   };
   std::ranges::sort(pick.healthy);
-  if (const auto index_of = book.options().index_of_gpu) {
-    std::ranges::stable_sort(pick.healthy, {}, [&](const std::string& id) {
-      return index_of(id).value_or(std::numeric_limits<int>::max());
-    });
-  }
+  sort_by_index(book, pick.healthy);
   std::ranges::stable_sort(pick.healthy, {}, used);
 }
 

@@ -19,12 +19,18 @@ std::vector<DeviceRequest> whole_pod(const std::vector<DeviceRequest>& requests,
   }
   std::vector<DeviceRequest> whole;
   for (const std::string& resource : resources) {
-    // Parts are of the same devices in every container.
+    // Parts are of the same devices in every container, or of single ones.
     const auto in_parts = std::ranges::find_if(requests, [&](const DeviceRequest& each) {
       return each.resource == resource && each.part;
     });
     if (in_parts != requests.end()) {
-      whole.push_back(*in_parts);
+      DeviceRequest& all = whole.emplace_back(*in_parts);
+      for (const DeviceRequest& each : requests) {
+        if (each.resource == resource && each.part && !each.part->by_device.empty()) {
+          all.part->by_device.insert(each.part->by_device.begin(), each.part->by_device.end());
+          all.count = std::ssize(all.part->by_device);
+        }
+      }
       continue;
     }
     const std::int64_t count = topology::pod_total(ask, [&](const topology::ContainerAsk& part) {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "berth/base/assert.h"
+#include "berth/model/hami.h"
 #include "berth/node/container_start.h"
 #include "berth/node/pod_status.h"
 
@@ -109,6 +110,7 @@ void PodWorker::reject(std::string reason, const std::string& message) {
   }
   event(EventType::Warning, reason, message);
   verdict_ = rejection(std::move(reason), message);
+  tell_bind_phase("failed");
   kick();
 }
 
@@ -199,6 +201,7 @@ void PodWorker::sync() {
   if (ending()) {
     stop(view());
   } else if (admitted_) {
+    tell_bind_phase("success");
     run(view());
   }
   if (limits_) {
@@ -213,6 +216,15 @@ void PodWorker::sync() {
     clean_up();
   } else if (finished_ && deleting()) {
     writer_->remove();
+  }
+}
+
+// HAMi's scheduler waits for it to change.
+void PodWorker::tell_bind_phase(std::string_view phase) {
+  const auto now_is = pod_->meta.annotations.find(model::hami::kBindPhase);
+  if (place_.tells_hami && now_is != pod_->meta.annotations.end() &&
+      now_is->second == model::hami::kAllocating) {
+    writer_->annotate(model::hami::kBindPhase, std::string(phase));
   }
 }
 

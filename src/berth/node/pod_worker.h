@@ -42,6 +42,7 @@ struct WorkerPlace {
   std::string host_ip;
   Duration device_wait;
   ContainerPlan::GpuMachine gpu_machine = ContainerPlan::GpuMachine::No;
+  bool tells_hami = false;                    ///< how it went, in annotation hami.io/bind-phase
   Contents* contents = nullptr;               ///< of a real machine; null for a simulated one
   std::shared_ptr<const NodeAmounts> amounts; ///< where there are contents
   /// The worker needs less than before, or is over: others may go on. Called from within.
@@ -126,6 +127,7 @@ class PodWorker : public std::enable_shared_from_this<PodWorker> {
   void hold_for_devices(const std::string& message);
   void devices_did_not_come();
   bool in_passing() const;
+  void tell_bind_phase(std::string_view phase);
   void write_status_soon();
   void write_status();
   api::json::object status(const api::json::value* stored) const;

@@ -52,6 +52,7 @@ struct PodWriter::State : std::enable_shared_from_this<State> {
   MakeStatus make;                            ///< null: whatever it is
   bool agreed = false;                        ///< the stored status is what `make` says
   std::shared_ptr<const json::object> wanted; ///< what `make` says of `pod`; null: to be asked
+  api::Labels annotations;                    ///< that are to be written
   bool removal_wanted = false;
   bool removal_done = false;
   bool busy = false;
@@ -95,7 +96,10 @@ struct PodWriter::State : std::enable_shared_from_this<State> {
   }
 
   void step();
+  void patch(json::object body, client::Subresource subresource,
+             std::function<void(const api::Object&)> written);
   void write_status();
+  void write_annotations();
   void remove_object();
   void read_again();
   void on_error(const Error& error);
@@ -110,35 +114,59 @@ void PodWriter::State::step() {
   }
   if (!status_clean()) {
     write_status();
+  } else if (!annotations.empty()) {
+    write_annotations();
   } else if (removal_wanted && !removal_done) {
     remove_object();
   }
 }
 
-void PodWriter::State::write_status() {
+// Of the version that is known: what others wrote meanwhile is read first. `written` gets the
+// answer before it is taken note of.
+void PodWriter::State::patch(json::object body, client::Subresource subresource,
+                             std::function<void(const api::Object&)> written) {
   busy = true;
-  json::object patch;
-  patch["metadata"] =
-      json::object{{"resourceVersion", fmt::to_string(pod.meta().resource_version)}};
-  patch["status"] = difference(status_of(pod), *wanted);
-  client->patch(client::kPods, pod.key(), std::move(patch), client::Subresource::Status,
-                [weak = weak_from_this(), sent = wanted](Result<api::Object> result) {
-                  const auto state = weak.lock();
-                  if (!state) {
-                    return;
-                  }
-                  state->busy = false;
-                  if (!result) {
-                    state->on_error(result.error());
-                    return;
-                  }
-                  state->backoff = kFirstBackoff;
-                  state->last = Answered{sent, *result};
-                  if (state->take(*std::move(result))) {
-                    state->step();
-                    state->events.on_object(state->pod);
-                  }
-                });
+  api::object_at(body, "metadata")["resourceVersion"] = fmt::to_string(pod.meta().resource_version);
+  client->patch(
+      client::kPods, pod.key(), std::move(body), subresource,
+      [weak = weak_from_this(), written = std::move(written)](Result<api::Object> result) {
+        const auto state = weak.lock();
+        if (!state) {
+          return;
+        }
+        state->busy = false;
+        if (!result) {
+          state->on_error(result.error());
+          return;
+        }
+        state->backoff = kFirstBackoff;
+        written(*result);
+        if (state->take(*std::move(result))) {
+          state->step();
+          state->events.on_object(state->pod);
+        }
+      });
+}
+
+void PodWriter::State::write_status() {
+  patch({{"status", difference(status_of(pod), *wanted)}}, client::Subresource::Status,
+        [this, sent = wanted](const api::Object& stored) {
+          last = Answered{sent, stored};
+        });
+}
+
+void PodWriter::State::write_annotations() {
+  json::object made;
+  for (const auto& [key, value] : annotations) {
+    made[key] = value;
+  }
+  patch({{"metadata", json::object{{"annotations", std::move(made)}}}}, client::Subresource::None,
+        [this, sent = annotations](const api::Object&) {
+          std::erase_if(annotations, [&](const auto& each) {
+            const auto it = sent.find(each.first);
+            return it != sent.end() && it->second == each.second;
+          });
+        });
 }
 
 void PodWriter::State::remove_object() {
@@ -249,13 +277,19 @@ void PodWriter::put_status(MakeStatus make) {
   state_->step();
 }
 
+void PodWriter::annotate(std::string_view key, std::string value) {
+  state_->annotations.insert_or_assign(std::string(key), std::move(value));
+  state_->step();
+}
+
 void PodWriter::remove() {
   state_->removal_wanted = true;
   state_->step();
 }
 
 bool PodWriter::clean() const {
-  return !state_->busy && !state_->retry.armed() && (state_->gone || state_->status_clean()) &&
+  return !state_->busy && !state_->retry.armed() &&
+         (state_->gone || (state_->status_clean() && state_->annotations.empty())) &&
          (!state_->removal_wanted || state_->removal_done || state_->gone);
 }
 

@@ -1,10 +1,12 @@
-// Writing one pod's status, and in the end its removal: one request at a time, the latest wish
-// wins, conflicts are read again, an unreachable server is tried again. Never touches another pod
-// that got the same name.
+// Writing one pod's status, now and then an annotation, and in the end its removal: one request at
+// a time, the latest wish wins, conflicts are read again, an unreachable server is tried again.
+// Never touches another pod that got the same name.
 #pragma once
 
 #include <functional>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "berth/api/json.h"
 #include "berth/api/object.h"
@@ -37,6 +39,8 @@ class PodWriter {
   void observe(api::Object pod);
   /// Makes this the pod's status: asked at once, and again for each version that others wrote.
   void put_status(MakeStatus make);
+  /// Makes this one of the pod's annotations, once.
+  void annotate(std::string_view key, std::string value);
   /// Deletes the object for good (grace 0) once the status is written.
   void remove();
   /// Nothing is being written and nothing is left to write.

@@ -213,6 +213,7 @@ void RealMachine::State::become_node(const runtime::cri::RuntimeInfo& info,
                                                          .reserve = options.reserve}),
                    .labels = labels(),
                    .taints = options.taints,
+                   .hami = options.hami,
                    .numa = numa,
                    .unsafe_sysctls = options.unsafe_sysctls,
                    .seed = static_cast<std::uint64_t>(loop->now().unix_nanos())});

@@ -36,8 +36,9 @@ struct RealMachineOptions {
   /// Who gives the GPUs: the plugin of this process, or whoever registers.
   enum class Plugin { Own, External } plugin = Plugin::Own;
   deviceplugin::Config plugin_config = real_plugin_config();
-  std::string sysfs = "/sys"; ///< where Linux tells of CPUs and NUMA nodes
-  topology::Settings numa;    ///< topology, CPU and memory manager policies; by default none
+  std::optional<HamiSettings> hami; ///< see AgentOptions
+  std::string sysfs = "/sys";       ///< where Linux tells of CPUs and NUMA nodes
+  topology::Settings numa;          ///< topology, CPU and memory manager policies; by default none
   SystemReserve reserve;
   DnsSettings dns;
   std::vector<std::string> unsafe_sysctls; ///< patterns, "net.core.*"

@@ -73,9 +73,9 @@ topology::CpuSet own_cpus(const runtime::ContainerStatus& container) {
              : topology::CpuSet::parse(text->second).value_or(topology::CpuSet());
 }
 
-std::optional<GpuPart> part_of(const runtime::ContainerStatus& container) {
+std::optional<GpuParts> parts_of(const runtime::ContainerStatus& container) {
   const auto text = container.annotations.find(std::string(kGpuPartAnnotation));
-  return text == container.annotations.end() ? std::nullopt : parse_part(text->second);
+  return text == container.annotations.end() ? std::nullopt : parse_parts(text->second);
 }
 
 inventory::SimulatedInventory make_inventory(Loop& loop, const MachineOptions& options) {
@@ -176,6 +176,7 @@ void SimulatedMachine::start_agent() {
                                    AgentOptions{.node_document = document_of(options_),
                                                 .labels = labels_of(options_, inventory_),
                                                 .taints = options_.taints,
+                                                .hami = options_.hami,
                                                 .numa = numa_,
                                                 .seed = options_.seed * 1'000'003 + starts_});
 }
@@ -212,13 +213,14 @@ std::vector<std::string> SimulatedMachine::broken_invariants() const {
   const bool settled = agent_ && agent_->settled();
   for (const runtime::ContainerStatus& container : runtime_.running()) {
     const std::string& uid = container.pod_uid;
+    const auto parts = parts_of(container);
     const auto text = container.annotations.find(kDevicesAnnotation);
     const auto devices = text == container.annotations.end()
                              ? std::map<std::string, std::vector<std::string>>()
                              : parse_devices(text->second);
     for (const auto& [resource, ids] : devices) {
       for (const std::string& id : ids) {
-        in_use.add(resource + " " + id, uid, part_of(container));
+        in_use.add(resource + " " + id, uid, parts ? std::optional(parts->of(id)) : std::nullopt);
         const auto holders =
             settled ? agent_->devices().holders(resource, id) : std::vector<std::string>{uid};
         if (std::ranges::find(holders, uid) == holders.end()) {

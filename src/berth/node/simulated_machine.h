@@ -43,6 +43,8 @@ struct MachineOptions {
   hardware::ChoicePolicy gpu_policy = hardware::ChoicePolicy::Topology;
   /// How GPUs are given: MIG, sharing, what containers are told.
   deviceplugin::Config plugin_config = usual_plugin_config();
+  /// See AgentOptions. Precondition: the configuration does not share GPUs too.
+  std::optional<HamiSettings> hami;
   /// The agent's topology, CPU and memory manager policies. Precondition: numa_rules() accepts
   /// them.
   topology::Settings numa;

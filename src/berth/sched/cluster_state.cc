@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "berth/base/assert.h"
+#include "berth/model/hami.h"
 #include "berth/model/requests.h"
 
 namespace berth::sched {
@@ -215,6 +216,7 @@ void ClusterState::apply_node(NodeInfo& info, std::shared_ptr<const model::Node>
   info.platform = nullptr;
   info.gpus.all = 0;
   info.gpus.unhealthy = 0;
+  info.gpus.vgpus = node && model::hami::shares_gpus(*node);
   const GpuParts parts_before = info.parts;
   info.parts = {};
   info.node = std::move(node);

@@ -25,6 +25,7 @@
 #include "berth/sched/topology.h"
 #include "berth/sched/uid_index.h"
 #include "berth/sched/undo.h"
+#include "berth/sched/vgpu_quotas.h"
 #include "berth/sched/workload_selectors.h"
 
 namespace berth::sched {
@@ -82,6 +83,11 @@ class ClusterState {
   void remove_numa_report(std::string_view node_name);
   void set_node_metrics(std::shared_ptr<const model::NodeMetrics> metrics);
   void remove_node_metrics(std::string_view node_name);
+  /// For what informers say of ResourceQuotas; counts as one change.
+  VgpuQuotas& change_vgpu_quotas() {
+    ++version_;
+    return vgpu_quotas_;
+  }
   /// For what informers say of Services and controllers; counts as one change.
   WorkloadSelectors& change_workloads() {
     ++version_;
@@ -160,12 +166,17 @@ class ClusterState {
   /// Of a node or of one not seen yet.
   const NodeReports& reports(NodeId node) const;
   const WorkloadSelectors& workloads() const { return workloads_; }
+  const VgpuQuotas& vgpu_quotas() const { return vgpu_quotas_; }
   /// Labels of a namespace; empty if unknown.
   const api::Labels& namespace_labels(std::string_view name) const;
   /// Names of GPU models that nodes have, or had.
   const Interner<GpuModelId>& gpu_models() const { return gpu_models_; }
   /// GPUs that nodes have to share, by model.
   std::span<const std::int64_t> gpu_supply() const { return gpu_supply_; }
+  /// Some node has replicas or MIG devices of the resource, and says on which GPUs.
+  bool has_slices(ResourceId resource) const {
+    return resource.index() < slice_nodes_.size() && slice_nodes_[resource.index()] > 0;
+  }
   /// Grows when that changes.
   std::uint64_t gpu_supply_version() const { return gpu_supply_version_; }
   /// Grows when labels of namespaces change.
@@ -247,11 +258,13 @@ class ClusterState {
   QuotaState quotas_;
   std::vector<NodeReports> reports_; ///< by node; shorter where nothing is reported
   WorkloadSelectors workloads_;
+  VgpuQuotas vgpu_quotas_;
   Interner<ImageId> image_names_;
   std::vector<Image> images_; // by ImageId
   Interner<GpuModelId> gpu_models_;
   std::vector<std::int64_t> gpu_supply_; // by GpuModelId
   std::uint64_t gpu_supply_version_ = 0;
+  std::vector<std::uint32_t> slice_nodes_; // by ResourceId
   std::size_t assumed_ = 0;
   std::uint64_t generation_ = 0;
   std::uint64_t version_ = 0;

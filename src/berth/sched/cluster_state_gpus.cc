@@ -69,6 +69,9 @@ void ClusterState::give_back_parts(NodeInfo& node, PlacedPod& placed) {
 }
 
 void ClusterState::set_slices(NodeInfo& node) {
+  for (const ResourceSlices& slices : node.slices) {
+    --slice_nodes_[slices.resource.index()];
+  }
   node.slices.clear();
   if (!node.node) {
     return;
@@ -80,6 +83,8 @@ void ClusterState::set_slices(NodeInfo& node) {
                                                 .there = {},
                                                 .taken = {},
                                                 .unplaced = 0});
+    slice_nodes_.resize(std::max<std::size_t>(slice_nodes_.size(), made.resource.index() + 1));
+    ++slice_nodes_[made.resource.index()];
     if (made.resource == kGpu && node.platform == nullptr) {
       node.parts.all = 0; // how many GPUs nvidia.com/gpu stands for is not known
     }

@@ -166,6 +166,13 @@ ClusterEvent quota_changed(EventActions action) {
                                                    : "ElasticQuotaUpdate");
 }
 
+ClusterEvent resource_quota_changed(EventActions action) {
+  return object_event(EventResource::ResourceQuota, action,
+                      action == actions::kAdd      ? "ResourceQuotaAdd"
+                      : action == actions::kDelete ? "ResourceQuotaDelete"
+                                                   : "ResourceQuotaUpdate");
+}
+
 ClusterEvent numa_report_changed(EventActions action) {
   return object_event(EventResource::NodeResourceTopology, action,
                       action == actions::kAdd      ? "NodeResourceTopologyAdd"

@@ -29,6 +29,7 @@ enum class EventResource : std::uint8_t {
   CsiStorageCapacity,
   VolumeAttachment,
   ElasticQuota,
+  ResourceQuota,
   NodeResourceTopology,
   Wildcard, ///< everything: leftover flush, forced moves
 };
@@ -100,8 +101,9 @@ ClusterEvent assigned_pod_deleted(PodPtr pod, NodeId node, const ClusterState& s
 /// action is 0 when only status, resourceVersion or the like changed.
 ClusterEvent unscheduled_pod_updated(PodPtr before, PodPtr after);
 ClusterEvent pod_group_changed();
-/// kAdd, kUpdate or kDelete of an ElasticQuota, of a NodeResourceTopology.
+/// kAdd, kUpdate or kDelete of an ElasticQuota, of a ResourceQuota, of a NodeResourceTopology.
 ClusterEvent quota_changed(EventActions action);
+ClusterEvent resource_quota_changed(EventActions action);
 ClusterEvent numa_report_changed(EventActions action);
 ClusterEvent unschedulable_timeout();
 

@@ -4,11 +4,12 @@
 #include <array>
 #include <cstdint>
 
+#include "berth/model/gpu_units.h"
 #include "berth/sched/cluster_state.h"
 
 namespace berth::sched {
 
-inline constexpr std::int64_t kWholeGpuMilli = 1000;
+using model::kWholeGpuMilli;
 
 /// By GPU index, of the first `count` GPUs; what is behind them is not set, since this is made for
 /// every node that is looked at.

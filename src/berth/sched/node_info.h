@@ -10,13 +10,14 @@
 #include "berth/hardware/choose.h"
 #include "berth/hardware/platform.h"
 #include "berth/model/gpu_slices.h"
+#include "berth/model/gpu_units.h"
 #include "berth/model/node.h"
 #include "berth/sched/pod_info.h"
 #include "berth/sched/resources.h"
 
 namespace berth::sched {
 
-inline constexpr int kMaxGpus = 32; ///< bits of a GpuMask
+using model::kMaxGpus;
 
 /// GPUs of a node that pods may take parts of, and what is taken (gpu_parts.h says what is left).
 struct GpuParts {
@@ -39,6 +40,7 @@ struct NodeGpus {
   hardware::GpuMask held = 0;             ///< indices some pod holds whole
   hardware::GpuMask shared = 0;           ///< indices some pods hold parts of
   std::int64_t unplaced = 0;              ///< GPUs held by pods whose indices are not known
+  bool vgpus = false;                     ///< nvidia.com/gpu is a number of HAMi's vGPUs
   std::array<PodSlot, kMaxGpus> holder{}; ///< valid where the bit of `held` is set
 
   /// Neither held, shared nor unhealthy. With unplaced > 0 some of them are taken too, which is not

@@ -60,6 +60,7 @@ class Scheduler::Process : public std::enable_shared_from_this<Scheduler::Proces
   void on_controller(const api::Object& old, const api::Object& now);
   void on_quota(const api::Object& old, const api::Object& now);
   void on_numa_report(const api::Object& old, const api::Object& now);
+  void on_resource_quota(const api::Object& old, const api::Object& now);
   void on_node_metrics(const api::Object& old, const api::Object& now);
   /// Does some profile have one of these plugins?
   bool has_plugin(std::initializer_list<std::string_view> names) const;

@@ -1,11 +1,12 @@
 // What informers say of objects that single plugins read: Services and controllers (their
-// selectors), ElasticQuotas, and what is reported of nodes.
+// selectors), quotas, and what is reported of nodes.
 #include <algorithm>
 
 #include "berth/base/log.h"
 #include "berth/model/elastic_quota.h"
 #include "berth/model/node_report.h"
 #include "berth/model/pod_selector.h"
+#include "berth/model/workload.h"
 #include "berth/scheduler/process.h"
 
 namespace berth::scheduler {
@@ -73,6 +74,24 @@ void Scheduler::Process::on_quota(const api::Object& old, const api::Object& now
     state_.remove_quota((now ? now : old).key());
   }
   tell_queue(sched::quota_changed(action_of(old, now)));
+}
+
+// Those that say nothing of vGPUs, and what was counted of them, help nobody.
+void Scheduler::Process::on_resource_quota(const api::Object& old, const api::Object& now) {
+  const auto before = view_of(old, &model::resource_quota_view);
+  const auto after = view_of(now, &model::resource_quota_view);
+  const auto limits = [](const auto& quota) {
+    return quota ? sched::vgpu_limits(*quota) : sched::VgpuLimits();
+  };
+  if (limits(before) == limits(after)) {
+    return;
+  }
+  if (after) {
+    state_.change_vgpu_quotas().set(*after);
+  } else {
+    state_.change_vgpu_quotas().remove((now ? now : old).key());
+  }
+  tell_queue(sched::resource_quota_changed(action_of(old, now)));
 }
 
 void Scheduler::Process::on_numa_report(const api::Object& old, const api::Object& now) {

@@ -5,6 +5,7 @@
 #include "berth/model/node.h"
 #include "berth/model/workload.h"
 #include "berth/sched/plugins/capacity_scheduling.h"
+#include "berth/sched/plugins/hami.h"
 #include "berth/sched/plugins/load_variation_risk_balancing.h"
 #include "berth/sched/plugins/low_risk_over_commitment.h"
 #include "berth/sched/plugins/node_resource_topology_match.h"
@@ -107,6 +108,9 @@ void Scheduler::Process::watch() {
   }
   if (has_plugin({sched::kCapacityScheduling})) {
     add(store::kElasticQuotas, &Process::on_quota);
+  }
+  if (has_plugin({sched::kHami})) {
+    add(store::kResourceQuotas, &Process::on_resource_quota);
   }
   if (has_plugin({sched::kNodeResourceTopologyMatch})) {
     add(store::kNodeResourceTopologies, &Process::on_numa_report);

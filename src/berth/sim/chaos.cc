@@ -30,8 +30,12 @@ class Chaos {
   Chaos(std::uint64_t seed, const std::function<void(const std::string&)>& trace)
       : trace_(trace), scenario_(random_scenario(seed)),
         loop_(TimePoint::from_unix_seconds(1'767'225'600)), start_(loop_.now()),
-        cluster_(loop_, scenario_.cluster, {.seed = seed, .line_faults = scenario_.line_faults}),
-        invariants_(cluster_),
+        cluster_(loop_, scenario_.cluster,
+                 {.seed = seed,
+                  .scheduler = std::make_shared<const scheduler::SchedulerOptions>(
+                      scheduler::SchedulerOptions{.profiles = scenario_.profiles}),
+                  .line_faults = scenario_.line_faults}),
+        invariants_(cluster_, scenario_.profiles),
         record_(cluster_.client(), loop_, [this](const cluster::Mark& mark) { on_mark(mark); }) {
     report_.seed = seed;
     report_.digest = 0xCBF29CE484222325ULL;

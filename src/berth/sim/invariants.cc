@@ -5,16 +5,16 @@
 
 #include <fmt/format.h>
 
+#include "berth/base/assert.h"
 #include "berth/cluster/fleet.h"
+#include "berth/gang/gang_plugin.h"
 #include "berth/hardware/choose.h"
 #include "berth/model/gpu_share.h"
+#include "berth/model/hami.h"
 #include "berth/model/requests.h"
 #include "berth/model/workload.h"
 #include "berth/sched/cycle.h"
 #include "berth/sched/gpu_parts.h"
-#include "berth/sched/plugins/gpu_share.h"
-#include "berth/sched/plugins/gpu_slices.h"
-#include "berth/sched/plugins/gpu_topology.h"
 #include "berth/scheduler/scheduler.h"
 #include "berth/store/registry.h"
 
@@ -49,6 +49,7 @@ std::vector<std::string> Invariants::broken() {
   }
   checked_ = changes;
   std::vector<std::string> found = cluster_.fleet().broken_invariants();
+  gpus_.check(live_pods(cluster_.registry()), found);
   check_nodes(found);
   check_gangs(found);
   check_jobs(found);
@@ -73,7 +74,8 @@ void Invariants::check_nodes(std::vector<std::string>& broken) const {
     if (const auto cpu = requests.find("cpu"); cpu != requests.end()) {
       load.cpu_milli += cpu->second.milli_value();
     }
-    load.gpus += model::gpu_request(pod->spec);
+    const bool vgpus = pod->meta.annotations.contains(model::hami::kAllocated);
+    load.gpus += vgpus ? 0 : model::gpu_request(pod->spec);
     const auto indices = pod->meta.annotations.find(model::kGpuIndicesAnnotation);
     const auto mask = indices == pod->meta.annotations.end()
                           ? 0
@@ -89,7 +91,7 @@ void Invariants::check_nodes(std::vector<std::string>& broken) const {
       load.milli[gpu] += share->milli;
     }
   }
-  for (const auto& [node, load] : loads) {
+  for (auto& [node, load] : loads) {
     for (const auto& [gpu, milli] : load.milli) {
       const bool whole = ((load.promised >> gpu) & 1U) != 0;
       if (milli > sched::kWholeGpuMilli || whole) {
@@ -100,6 +102,11 @@ void Invariants::check_nodes(std::vector<std::string>& broken) const {
     const hardware::Platform* platform = cluster_.platform_of(node);
     if (platform == nullptr) {
       continue;
+    }
+    const auto object = cluster_.registry().get(store::kNodes, {"", node});
+    const auto view = object ? model::node_view(*object) : tl::unexpected(object.error());
+    if (view && model::hami::shares_gpus(**view)) {
+      load.gpus = 0; // vGPUs, of which a pod that no profile for them placed is refused
     }
     if (load.gpus > static_cast<std::int64_t>(platform->gpus.size()) ||
         load.cpu_milli > platform->cpus * 1000LL) {
@@ -154,11 +161,14 @@ void Invariants::check_jobs(std::vector<std::string>& broken) const {
 std::vector<std::string> Invariants::broken_when_quiet() {
   std::vector<std::string> broken;
   sched::ClusterState state = cluster_.scheduler().state();
-  sched::Profile profile = sched::default_profile();
-  for (const std::string_view name : {sched::kGpuTopology, sched::kGpuShare, sched::kGpuSlices}) {
-    profile.plugins.push_back({.name = std::string(name), .weight = 1, .args = nullptr});
+  gpus_.check_when_quiet(live_pods(cluster_.registry()), broken);
+  std::vector<sched::Framework> frameworks;
+  for (sched::Profile profile : profiles_) {
+    std::erase_if(profile.plugins, [](const auto& each) { return each.name == gang::kGangPlugin; });
+    auto framework = sched::Framework::make(profile, sched::builtin_plugins());
+    BERTH_ASSERT(framework.has_value(), to_string(framework.error()));
+    frameworks.push_back(*std::move(framework));
   }
-  auto framework = sched::Framework::make(profile, sched::builtin_plugins());
   for (const PodView& pod : live_pods(cluster_.registry())) {
     const std::string name = pod->key().to_string();
     if (pod->meta.deletion_timestamp) {
@@ -174,7 +184,9 @@ std::vector<std::string> Invariants::broken_when_quiet() {
         broken.push_back(fmt::format("pod {} is pending without a reason", name));
       }
       // A gang's members need their siblings; alone they prove nothing.
-      if (pod->pod_group().empty() && framework &&
+      const auto framework = std::ranges::find_if(
+          frameworks, [&](const auto& each) { return each.is_for(pod->spec.scheduler_name); });
+      if (pod->pod_group().empty() && framework != frameworks.end() &&
           sched::schedule_one(*framework, state, state.describe(pod),
                               {.post_filter = sched::PostFilters::Skip})
               .placed()) {

@@ -5,9 +5,12 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "berth/cluster/cluster.h"
+#include "berth/sched/framework.h"
+#include "berth/sim/gpu_invariants.h"
 
 namespace berth::sim {
 
@@ -15,20 +18,24 @@ namespace berth::sim {
 /// where the scheduler's state says when a group first had enough members placed.
 class Invariants {
  public:
-  explicit Invariants(cluster::Cluster& cluster) : cluster_(cluster) {}
+  /// `profiles` are those of the cluster's scheduler.
+  Invariants(cluster::Cluster& cluster, std::vector<sched::Profile> profiles)
+      : cluster_(cluster), profiles_(std::move(profiles)), gpus_(cluster) {}
 
   /// After every event:
   ///  - no GPU is in use by two pods' containers, none is promised to two pods of a node;
   ///  - the pods bound to a node fit its hardware;
   ///  - no member of a gang is bound unless enough members were placed at once before;
-  ///  - no Job has more active pods than its parallelism.
+  ///  - no Job has more active pods than its parallelism;
+  ///  - what GpuInvariants says of GPUs that are shared.
   /// Empty is well.
   std::vector<std::string> broken();
 
   /// When all is quiet:
   ///  - no pod is between states: each runs, has ended, or is pending with a reason;
   ///  - a pending pod is one that a scheduler starting now could not place either;
-  ///  - no gang holds nodes for fewer members than it needs, unless it has run before.
+  ///  - no gang holds nodes for fewer members than it needs, unless it has run before;
+  ///  - what GpuInvariants says.
   std::vector<std::string> broken_when_quiet();
 
   /// When everything was deleted: no pods, no holdings on any machine, nothing placed in the
@@ -41,6 +48,8 @@ class Invariants {
   void check_jobs(std::vector<std::string>& broken) const;
 
   cluster::Cluster& cluster_;
+  std::vector<sched::Profile> profiles_;
+  GpuInvariants gpus_;
   std::uint64_t checked_ = 0;  ///< Cluster::changes at the last check
   std::set<api::Key> quorate_; ///< groups that once had enough members placed
 };

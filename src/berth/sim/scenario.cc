@@ -5,7 +5,14 @@
 
 #include <fmt/format.h>
 
+#include "berth/api/json.h"
+#include "berth/model/hami.h"
 #include "berth/model/pod.h"
+#include "berth/sched/plugins/gpu_share.h"
+#include "berth/sched/plugins/gpu_slices.h"
+#include "berth/sched/plugins/gpu_topology.h"
+#include "berth/sched/plugins/hami.h"
+#include "berth/scheduler/scheduler.h"
 #include "berth/sim/workloads.h"
 
 namespace berth::sim {
@@ -18,7 +25,7 @@ Duration random_time(Rng& rng) {
   return Duration::millis(rng.between(0, kBusyTime.count_millis()));
 }
 
-/// Some nodes give replicas of their GPUs under another name, some cut them.
+/// Some nodes give replicas of their GPUs under another name, some cut them, some give vGPUs.
 void share_gpus(Rng& rng, cluster::NodeGroup& group) {
   if (rng.chance(1, 5)) {
     deviceplugin::SharedResources shared;
@@ -28,6 +35,9 @@ void share_gpus(Rng& rng, cluster::NodeGroup& group) {
                                 .devices = {},
                                 .replicas = static_cast<int>(rng.between(2, 4))});
     group.device_plugin.sharing.time_slicing = shared;
+  } else if (rng.chance(1, 4)) {
+    group.hami = node::HamiSettings{.split_count = static_cast<int>(rng.between(2, 5)),
+                                    .memory_permille = rng.chance(1, 4) ? 1500 : 1000};
   } else if (group.platform == "hgx-a100-4" && rng.chance(1, 2)) {
     group.device_plugin.flags.mig_strategy = inventory::MigStrategy::Mixed;
     group.mig = "1g.10gb=2,3g.40gb=1";
@@ -48,6 +58,27 @@ std::vector<cluster::NodeGroup> random_groups(Rng& rng) {
     groups.push_back(std::move(group));
   }
   return groups;
+}
+
+/// As docs/hami.md has it.
+sched::Profile vgpu_profile() {
+  sched::Profile profile = scheduler::berth_profile();
+  profile.scheduler_name = kVgpuScheduler;
+  profile.other_names.clear();
+  std::erase_if(profile.plugins, [](const sched::ProfilePlugin& plugin) {
+    return plugin.name == sched::kGpuTopology || plugin.name == sched::kGpuShare ||
+           plugin.name == sched::kGpuSlices;
+  });
+  for (sched::ProfilePlugin& plugin : profile.plugins) {
+    if (plugin.name == "NodeResourcesFit") {
+      plugin.args = api::json::object{
+          {"ignoredResources",
+           api::json::array{model::kGpuResource, model::hami::kMemory,
+                            model::hami::kMemoryPercentage, model::hami::kCores}}};
+    }
+  }
+  profile.plugins.push_back({.name = std::string(sched::kHami), .weight = 1, .args = nullptr});
+  return profile;
 }
 
 client::Faults random_line(Rng& rng) {
@@ -88,6 +119,7 @@ class Builder {
 
   Scenario build() {
     scenario_.cluster.groups = random_groups(rng_);
+    scenario_.profiles = {scheduler::berth_profile(), vgpu_profile()};
     scenario_.line_faults = random_line(rng_);
     scenario_.length = kBusyTime;
     for (const cluster::NodeGroup& group : scenario_.cluster.groups) {
@@ -109,12 +141,15 @@ class Builder {
 
   void add_workloads() {
     const std::int64_t count = rng_.between(3, 14);
+    const bool any = std::ranges::any_of(scenario_.cluster.groups,
+                                         [](const auto& group) { return group.hami.has_value(); });
+    const Vgpus vgpus = any ? Vgpus::Some : Vgpus::None;
     for (std::int64_t i = 0; i < count; ++i) {
       const std::uint64_t sort = rng_.below(3);
       const std::string name =
           fmt::format("{}-{}", std::array<std::string_view, 3>{"pod", "job", "gang"}[sort], i);
-      Create create{sort == 0   ? random_pod(rng_, name)
-                    : sort == 1 ? random_job(rng_, name)
+      Create create{sort == 0   ? random_pod(rng_, name, vgpus)
+                    : sort == 1 ? random_job(rng_, name, vgpus)
                                 : random_gang(rng_, name)};
       const Duration when = random_time(rng_);
       if (rng_.chance(1, 4)) {

@@ -10,6 +10,7 @@
 #include "berth/api/object.h"
 #include "berth/client/faulty_client.h"
 #include "berth/cluster/spec.h"
+#include "berth/sched/framework.h"
 
 namespace berth::sim {
 
@@ -37,6 +38,7 @@ std::string to_string(const TimedAction& action);
 struct Scenario {
   std::uint64_t seed = 0;
   cluster::ClusterSpec cluster;
+  std::vector<sched::Profile> profiles; ///< Berth's own, and one for HAMi's vGPUs
   client::Faults line_faults;
   std::vector<TimedAction> actions; ///< by time
   Duration length;                  ///< after this nothing bad happens any more

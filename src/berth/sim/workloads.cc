@@ -8,6 +8,7 @@
 #include "berth/base/assert.h"
 #include "berth/base/time.h"
 #include "berth/model/gpu_share.h"
+#include "berth/model/hami.h"
 #include "berth/model/pod.h"
 
 namespace berth::sim {
@@ -96,13 +97,45 @@ json::object pod_spec(Rng& rng, std::int64_t gpus, std::string_view restart_poli
   return spec;
 }
 
+/// One or two of HAMi's vGPUs for each container that asks for GPUs, and for the main one.
+void ask_for_vgpus(Rng& rng, json::object& spec) {
+  spec["schedulerName"] = kVgpuScheduler;
+  for (const std::string_view list : {"initContainers", "containers"}) {
+    json::value* containers = spec.if_contains(list);
+    for (json::value& each : containers ? containers->as_array() : json::array()) {
+      json::object& resources = each.as_object()["resources"].as_object();
+      if (!resources.contains("limits") && list != "containers") {
+        continue;
+      }
+      json::object limits{{model::kGpuResource, std::to_string(rng.chance(1, 4) ? 2 : 1)}};
+      if (rng.chance(1, 3)) {
+        limits[model::hami::kMemoryPercentage] = std::to_string(rng.between(1, 10) * 10);
+      } else {
+        limits[model::hami::kMemory] = std::to_string(rng.between(1, 20) * 1000);
+      }
+      if (rng.chance(1, 2)) {
+        limits[model::hami::kCores] = std::to_string(rng.between(1, 10) * 10);
+      }
+      resources["limits"] = std::move(limits);
+    }
+  }
+}
+
+/// Its annotations say nothing of parts; about every second such pod is for vGPUs.
+bool wants_vgpus(Rng& rng, Vgpus vgpus, std::int64_t gpus) {
+  return vgpus == Vgpus::Some && gpus > 0 && rng.chance(1, 2);
+}
+
 } // namespace
 
-std::vector<api::Object> random_pod(Rng& rng, std::string_view name) {
+std::vector<api::Object> random_pod(Rng& rng, std::string_view name, Vgpus vgpus) {
   static constexpr std::array<std::string_view, 3> kRestart = {"Never", "OnFailure", "Always"};
   json::object annotations = steering(rng);
   const std::int64_t gpus = random_gpus(rng, annotations);
   json::object spec = pod_spec(rng, gpus, kRestart[rng.below(kRestart.size())]);
+  if (wants_vgpus(rng, vgpus, gpus)) {
+    ask_for_vgpus(rng, spec);
+  }
   if (rng.chance(1, 4)) {
     spec["priorityClassName"] = rng.chance(1, 2) ? "high" : "low";
   }
@@ -116,7 +149,7 @@ std::vector<api::Object> random_pod(Rng& rng, std::string_view name) {
       {"spec", std::move(spec)}})};
 }
 
-std::vector<api::Object> random_job(Rng& rng, std::string_view name) {
+std::vector<api::Object> random_job(Rng& rng, std::string_view name, Vgpus vgpus) {
   const std::int64_t parallelism = rng.between(1, 4);
   json::object spec{{"parallelism", parallelism},
                     {"completions", parallelism + rng.between(0, 3)},
@@ -130,9 +163,13 @@ std::vector<api::Object> random_job(Rng& rng, std::string_view name) {
   }
   json::object annotations = steering(rng);
   const std::int64_t gpus = random_gpus(rng, annotations);
+  json::object pod = pod_spec(rng, gpus, rng.chance(1, 2) ? "Never" : "OnFailure");
+  if (wants_vgpus(rng, vgpus, gpus)) {
+    ask_for_vgpus(rng, pod);
+  }
   spec["template"] =
       json::object{{"metadata", json::object{{"annotations", std::move(annotations)}}},
-                   {"spec", pod_spec(rng, gpus, rng.chance(1, 2) ? "Never" : "OnFailure")}};
+                   {"spec", std::move(pod)}};
   return {object_of(json::object{{"apiVersion", "batch/v1"},
                                  {"kind", "Job"},
                                  {"metadata", json::object{{"name", name}}},

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,12 +23,14 @@ namespace berth::test {
 class MachineWorld {
  public:
   explicit MachineWorld(std::uint64_t seed = 1, std::string_view platform = "dgx-h100",
-                        const topology::Settings& numa = {})
+                        const topology::Settings& numa = {},
+                        const std::optional<node::HamiSettings>& hami = {})
       : plane(seed), line(plane.client, plane.loop, Rng(seed), {}) {
     machine = std::make_unique<node::SimulatedMachine>(
         plane.loop, line,
         node::MachineOptions{.name = "n1",
                              .platform = hardware::Catalogue::builtin().find(platform),
+                             .hami = hami,
                              .numa = numa,
                              .seed = seed});
     machine->power_on();

@@ -3,10 +3,14 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <optional>
 #include <system_error>
+#include <utility>
 
+#include <boost/json/object.hpp>
 #include <fmt/format.h>
 
+#include "berth/api/json.h"
 #include "berth/cli/agent/numa_flags.h"
 #include "berth/cli/platform_files.h"
 #include "berth/cli/run/manifest_files.h"
@@ -114,6 +118,34 @@ std::string own_program() {
   return path.empty() ? "berth" : path;
 }
 
+/// As a device plugin of HAMi's is told; none if GPUs are not to be given so.
+Result<std::optional<node::HamiSettings>> hami_of(const Values& values) {
+  static constexpr std::pair<std::string_view, std::string_view> kSettings[] = {
+      {"--device-split-count", "deviceSplitCount"},
+      {"--device-memory-scaling", "deviceMemoryScaling"},
+      {"--device-cores-scaling", "deviceCoreScaling"}};
+  const bool on = values.get("--gpu-sharing", "none") == "hami";
+  api::json::object settings;
+  for (const auto& [flag, setting] : kSettings) {
+    if (!values.has(flag)) {
+      continue;
+    }
+    if (!on) {
+      return fail(Code::BadRequest, fmt::format("{} is of --gpu-sharing hami alone", flag));
+    }
+    const std::string text = values.get(flag);
+    const auto number = api::parse_json(text);
+    settings[setting] = number ? *number : api::json::value(text);
+    if (auto read = node::read_hami_settings(settings); !read) {
+      return fail(Code::BadRequest, fmt::format("{}: {}", flag, read.error().message));
+    }
+  }
+  if (!on) {
+    return std::nullopt;
+  }
+  return node::read_hami_settings(settings);
+}
+
 } // namespace
 
 Result<MachineChoice> machine_choice(const Values& values) {
@@ -130,6 +162,12 @@ Result<MachineChoice> machine_choice(const Values& values) {
   BERTH_TRY(machine.plugin_config, plugin_config_of(values));
   if (values.has("--nvidia-dev-root")) {
     machine.plugin_config.flags.nvidia_dev_root = values.get("--nvidia-dev-root");
+  }
+  BERTH_TRY(machine.hami, hami_of(values));
+  if (machine.hami && machine.plugin_config.sharing.resources() != nullptr) {
+    return fail(Code::BadRequest,
+                "--gpu-sharing hami: the configuration of the device plugin makes "
+                "replicas of the GPUs already; leave out its section sharing");
   }
   machine.plugin = values.get("--device-plugin", "own") == "external"
                        ? node::RealMachineOptions::Plugin::External
@@ -256,6 +294,29 @@ std::vector<Flag> machine_flags() {
                "device plugin",
        .group = "GPUS",
        .offers = Offers::Files},
+      {.name = "--gpu-sharing",
+       .value = "HOW",
+       .help = "hami: GPUs are given as HAMi's vGPUs, to pods that its scheduler or Berth's plugin "
+               "Hami placed (docs/hami.md)",
+       .group = "GPUS",
+       .fallback = "none",
+       .choices = {"none", "hami"},
+       .offers = Offers::Choices},
+      {.name = "--device-split-count",
+       .value = "N",
+       .help = "with hami: how many containers may share a GPU",
+       .group = "GPUS",
+       .fallback = "10"},
+      {.name = "--device-memory-scaling",
+       .value = "NUMBER",
+       .help = "with hami: how much of a GPU's memory is given; above 1, more than it has",
+       .group = "GPUS",
+       .fallback = "1"},
+      {.name = "--device-cores-scaling",
+       .value = "NUMBER",
+       .help = "with hami: how much of its cores",
+       .group = "GPUS",
+       .fallback = "1"},
       {.name = "--cdi-dir",
        .value = "DIRECTORY",
        .help = "where CDI specs are written and, for runtimes that know nothing of CDI, read",

@@ -29,6 +29,24 @@ TEST(AgentFlags, DefaultsAreTheKubelets) {
   EXPECT_FALSE(machine.numa.active());
 }
 
+TEST(AgentFlags, GiveGpusAsHamisVgpus) {
+  EXPECT_FALSE(read({})->machine.hami);
+  EXPECT_EQ(read({{"--gpu-sharing", {"hami"}}})->machine.hami, node::HamiSettings());
+  EXPECT_EQ(
+      read({{"--gpu-sharing", {"hami"}},
+            {"--device-split-count", {"4"}},
+            {"--device-memory-scaling", {"1.5"}},
+            {"--device-cores-scaling", {"2"}}})
+          ->machine.hami,
+      (node::HamiSettings{.split_count = 4, .memory_permille = 1500, .cores_permille = 2000}));
+  const auto none = read({{"--device-split-count", {"4"}}});
+  ASSERT_FALSE(none);
+  EXPECT_THAT(none.error().message, HasSubstr("--device-split-count is of --gpu-sharing hami"));
+  const auto zero = read({{"--gpu-sharing", {"hami"}}, {"--device-split-count", {"0"}}});
+  ASSERT_FALSE(zero);
+  EXPECT_THAT(zero.error().message, HasSubstr("deviceSplitCount must be a number from 1 to 1000"));
+}
+
 TEST(AgentFlags, SayWhatANetworkIs) {
   const auto choice = read({{"--cluster-dns", {"10.96.0.10,10.96.0.11"}},
                             {"--cluster-domain", {"example.org"}},

@@ -8,6 +8,7 @@
 #include "berth/cli/up/admin_api.h"
 #include "berth/cli/up/usage_rows.h"
 #include "berth/hardware/choose.h"
+#include "berth/model/gpu_units.h"
 #include "berth/report/table.h"
 
 namespace berth::cli {
@@ -39,7 +40,7 @@ std::string percent(std::int64_t part, std::int64_t whole) {
 std::string indices(const std::vector<int>& gpus) {
   hardware::GpuMask mask = 0;
   for (const int index : gpus) {
-    if (index < 32) {
+    if (index < model::kMaxGpus) {
       mask |= hardware::GpuMask{1} << static_cast<unsigned>(index);
     }
   }

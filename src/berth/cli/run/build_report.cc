@@ -14,6 +14,7 @@
 #include "berth/cli/run/holdings.h"
 #include "berth/cli/run/stuck.h"
 #include "berth/hardware/bandwidth.h"
+#include "berth/model/gpu_units.h"
 #include "berth/model/node.h"
 #include "berth/model/requests.h"
 #include "berth/model/workload.h"
@@ -63,7 +64,7 @@ report::ObjectName name_of(const api::Manifest& manifest) {
 hardware::GpuMask mask_of(const std::vector<int>& gpus) {
   hardware::GpuMask mask = 0;
   for (const int gpu : gpus) {
-    mask |= gpu < 32 ? hardware::GpuMask{1} << gpu : 0;
+    mask |= gpu < model::kMaxGpus ? hardware::GpuMask{1} << gpu : 0;
   }
   return mask;
 }
@@ -208,7 +209,7 @@ std::vector<report::NodeLine> node_lines(const RunFacts& facts) {
                           .gpu_uuids = {}};
     for (int gpu = 0; gpu < line.gpus; ++gpu) {
       line.gpu_uuids.push_back(hardware::gpu_uuid(name, gpu));
-      if (gpu < 32 && (last.unhealthy >> gpu & 1U) != 0) {
+      if (gpu < model::kMaxGpus && (last.unhealthy >> gpu & 1U) != 0) {
         line.unhealthy.push_back(gpu);
       }
     }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "berth/hardware/bandwidth.h"
+#include "berth/model/gpu_units.h"
 #include "berth/model/workload.h"
 
 namespace berth::cli {
@@ -34,7 +35,7 @@ std::int64_t bandwidth_of(const Members& placed, const Observer& observer,
   std::map<std::string, hardware::GpuMask> by_node;
   for (const Holding* holding : placed) {
     for (const int gpu : holding->gpus) {
-      by_node[holding->node] |= gpu < 32 ? hardware::GpuMask{1} << gpu : 0;
+      by_node[holding->node] |= gpu < model::kMaxGpus ? hardware::GpuMask{1} << gpu : 0;
     }
   }
   std::vector<hardware::NodePart> parts;

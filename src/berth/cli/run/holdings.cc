@@ -13,6 +13,7 @@
 
 #include "berth/hardware/platform.h"
 #include "berth/model/gpu_slices.h"
+#include "berth/model/gpu_units.h"
 #include "berth/model/node.h"
 #include "berth/model/pod.h"
 
@@ -37,7 +38,7 @@ std::vector<int> indices_seen(const std::vector<runtime::ContainerFacts>& contai
       if (name != "NVIDIA_VISIBLE_DEVICES") {
         continue;
       }
-      for (int i = 0; i < 32; ++i) {
+      for (int i = 0; i < model::kMaxGpus; ++i) {
         if (value.find(hardware::gpu_uuid(node, i)) != std::string::npos) {
           out.push_back(i);
         }

@@ -109,7 +109,7 @@ Registry builtin_plugins() {
   add(kDynamicResources, with_checked_args(&parse_dynamic_resources_args, &make_dynamic_resources));
   add(kGpuTopology, with_args(&parse_gpu_topology_args, &make_gpu_topology));
   add(kGpuShare, with_args(&parse_gpu_share_args, &make_gpu_share));
-  add(kGpuSlices, plain(&make_gpu_slices));
+  add(kGpuSlices, with_args(&parse_gpu_slices_args, &make_gpu_slices));
   add(kHami, with_args(&parse_hami_args, &make_hami));
   add(kRandomScore, with_args(&parse_random_score_args, &make_random_score));
   add(kBestFit, plain(&make_best_fit));

@@ -119,6 +119,129 @@ TEST(GpuSlices, GpusThatAreCutAreGivenNeitherWholeNorInParts) {
   EXPECT_EQ(in_part.gpus & 0b0101U, 0U);
 }
 
+/// A pod of those that are there already, with its choice.
+test::PodBuilder has(std::string_view name, std::string_view resource, int count,
+                     std::string_view on) {
+  auto builder = asks(name, resource, count);
+  return builder.annotation(model::kGpuSlicesAnnotation, fmt::format("{}={}", resource, on));
+}
+
+struct ScoreCase {
+  std::string name;
+  test::PodBuilder pod;
+  std::map<std::string, std::int64_t> scores;
+  boost::json::value args = nullptr;
+};
+std::ostream& operator<<(std::ostream& out, const ScoreCase& each) {
+  return out << each.name;
+}
+class SliceScores : public ::testing::TestWithParam<ScoreCase> {};
+
+// "free" and "used" are cut alike: 4 and 1, 3, and 2 devices on GPUs 0, 1 and 2.
+TEST_P(SliceScores, PreferGpusInUse) {
+  SchedulingWorld world(test::profile_of("GpuSlices", GetParam().args));
+  world.with(cut_node("free")).with(cut_node("used")).with(cut_node("full"));
+  world.with(node("whole").gpus(4)).with(shared_node("shared")).with(shared_node("idle"));
+  world.with(has("a", kMig1, 2, "0x2"), "used");
+  world.with(has("b", kMig1, 4, "0x4"), "full").with(has("c", kMig3, 1, "0x1"), "full");
+  world.with(has("d", kMig1, 3, "1x3"), "full").with(has("e", kMig3, 1, "2x1"), "full");
+  world.with(has("f", kShared, 3, "0x2,1x1"), "shared");
+  auto scores = world.scores(GetParam().pod, "GpuSlices");
+  std::erase_if(scores, [](const auto& each) { return each.second == 0; });
+  EXPECT_EQ(scores, GetParam().scores);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Pods, SliceScores,
+    ::testing::Values(
+        ScoreCase{"OneBesideOthersOfItsProfile", asks("p", kMig1), {{"used", 70}}},
+        ScoreCase{
+            "OneBesideOthersOfAnotherProfile", asks("p", kMig3), {{"used", 70}, {"full", 75}}},
+        ScoreCase{"SomeInUseSomeNot", asks("p", kMig1, 3), {{"used", (70 + 70 + 25) / 3}}},
+        ScoreCase{"ReplicasAlike", asks("p", kShared), {{"shared", 62}}},
+        ScoreCase{"TurnedRound",
+                  asks("p", kMig1),
+                  {{"used", 30}, {"free", 100}},
+                  test::json_of(R"({"scoringStrategy": {"type": "LeastAllocated"}})")},
+        ScoreCase{"NobodyGivesSlicesOfIt", pod("p").gpus(2), {}},
+        ScoreCase{"NothingIsAskedFor", pod("p").cpu("1"), {}}),
+    [](const auto& each) { return each.param.name; });
+
+TEST(GpuSlices, AreScoredOnceSomebodyGivesThem) {
+  SchedulingWorld world(slices_profile());
+  world.with(node("m").resource(kMig1, "7")).with(node("n").resource(kMig1, "7"));
+  EXPECT_EQ(world.scores(asks("p", kMig1), "GpuSlices"), (std::map<std::string, std::int64_t>{}));
+  world.with(cut_node("used")).with(cut_node("free"));
+  world.with(has("a", kMig1, 1, "0x1"), "used");
+  EXPECT_EQ(world.decide(asks("p", kMig1)).node_name, "used");
+}
+
+TEST(GpuSlices, ArgsAreChecked) {
+  const auto refused =
+      parse_gpu_slices_args(test::json_of(R"({"scoringStrategy": {"type": "Most"}})"));
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(to_string(refused.error()),
+              HasSubstr("scoringStrategy.type: Unsupported value: \"Most\""));
+  EXPECT_FALSE(parse_gpu_slices_args(test::json_of(R"({"scoring": {}})")));
+  EXPECT_TRUE(parse_gpu_slices_args(nullptr));
+}
+
+// On random nodes: whoever scores best by the rule written out again from what was chosen.
+class SliceScoreHistories : public ::testing::TestWithParam<int> {};
+
+TEST_P(SliceScoreHistories, TheScoreIsThatOfTheChoiceReserveMakes) {
+  Rng rng(static_cast<std::uint64_t>(GetParam()));
+  SchedulingWorld world(slices_profile());
+  for (const char* name : {"a", "b", "c"}) {
+    world.with(cut_node(name));
+  }
+  for (int turn = 0; turn < 60; ++turn) {
+    const std::string name = fmt::format("p{}", rng.below(14));
+    if (world.state().find_pod("default/" + name) != nullptr) {
+      world.state().remove_pod("default/" + name);
+      continue;
+    }
+    const auto asked =
+        asks(name, rng.chance(1, 2) ? kMig1 : kMig3, static_cast<int>(rng.between(1, 2)));
+    const auto scores = world.scores(asked, "GpuSlices");
+    // What is there and taken, before.
+    std::map<std::string, std::map<int, std::pair<int, int>>> gpus; // taken, there
+    for (const char* each : {"a", "b", "c"}) {
+      const NodeInfo& info = world.state().node(*world.state().find_node(each));
+      for (const ResourceSlices& slices : info.slices) {
+        for (std::size_t gpu = 0; gpu < kMaxGpus; ++gpu) {
+          auto& [taken, there] = gpus[each][static_cast<int>(gpu)];
+          taken += slices.taken[gpu];
+          there += slices.there[gpu];
+        }
+      }
+    }
+    const Decision decision = world.decide(asked);
+    if (!decision.placed() || scores.size() < 2) {
+      continue;
+    }
+    const auto& before = gpus[decision.node_name];
+    const bool node_in_use =
+        std::ranges::any_of(before, [](const auto& each) { return each.second.first > 0; });
+    std::int64_t devices = 0;
+    std::int64_t in_use = 0;
+    std::int64_t fill = 0;
+    for (const auto& [resource, counts] : model::parse_chosen_slices(chosen(decision))) {
+      for (const auto& [gpu, count] : counts) {
+        const auto [taken, there] = before.at(gpu);
+        devices += count;
+        in_use += taken > 0 ? count : 0;
+        fill += count * taken * 100 / there;
+      }
+    }
+    ASSERT_GT(devices, 0);
+    const std::int64_t free = node_in_use ? (devices - in_use) * 25 : 0;
+    ASSERT_EQ(scores.at(decision.node_name), (in_use * 50 + fill / 2 + free) / devices);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, SliceScoreHistories, ::testing::Range(1, 21));
+
 // Random histories on one node against counts that are kept by hand.
 class SliceHistories : public ::testing::TestWithParam<int> {};
 

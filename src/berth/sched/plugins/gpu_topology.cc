@@ -23,6 +23,7 @@ using hardware::Platform;
 
 constexpr std::uint64_t kTaken = 0;
 constexpr std::uint64_t kMissing = 1;
+constexpr std::uint64_t kVgpus = 2;
 
 /// What a node would look like with the pod on it.
 struct Outlook {
@@ -73,7 +74,9 @@ class GpuTopologyRun final : public Run {
   }
 
   std::vector<std::string> reasons(NodeId, Verdict verdict) const override {
-    return {std::string(verdict.detail == kMissing ? kReasonGpusMissing : kReasonGpusTaken)};
+    return {std::string(verdict.detail == kMissing ? kReasonGpusMissing
+                        : verdict.detail == kVgpus ? kReasonVgpus
+                                                   : kReasonGpusTaken)};
   }
 
   Status pre_score(std::span<const NodeId> nodes) override {
@@ -113,6 +116,9 @@ class GpuTopologyRun final : public Run {
  private:
   /// Indices are unknown: NodeResourcesFit counts, but not GPUs that pods hold parts of.
   Verdict filter_uncounted(const NodeInfo& node) const {
+    if (node.gpus.vgpus) {
+      return Verdict::unresolvable(kVgpus);
+    }
     const std::int64_t open =
         std::popcount(node.parts.all & ~node.gpus.shared) - node.gpus.unplaced;
     return node.gpus.shared == 0 || pod_->gpus <= open ? Verdict::feasible()
@@ -215,6 +221,7 @@ class GpuTopology final : public Plugin {
     case EventResource::CsiStorageCapacity:
     case EventResource::VolumeAttachment:
     case EventResource::ElasticQuota:
+    case EventResource::ResourceQuota:
     case EventResource::NodeResourceTopology:
     case EventResource::Wildcard:
       return Hint::Queue;

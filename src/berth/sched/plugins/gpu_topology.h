@@ -2,7 +2,8 @@
 // hardware::choose_gpus. A pod's GPUs are chosen together, over all its containers.
 //
 // Filter: a node whose platform is known needs as many open GPUs (open_gpus.h) as the pod asks for.
-// Other nodes are left to NodeResourcesFit, which counts. Score, 0 to 100, over the feasible nodes:
+// Other nodes are left to NodeResourcesFit, which counts, but those whose GPUs are HAMi's vGPUs:
+// they refuse pods that plugin Hami did not place. Score, 0 to 100, over the feasible nodes:
 //   thrift   = 4/5 (1 - damage / greatest damage) + 1/5 (1 - GPUs left / most GPUs left), where
 //   damage is the room
 //              (PlacementTable::room) the node loses by the choice
@@ -28,6 +29,8 @@ namespace berth::sched {
 
 inline constexpr std::string_view kGpuTopology = "GpuTopology";
 inline constexpr std::string_view kReasonGpusTaken = "node(s) didn't have enough free healthy GPUs";
+inline constexpr std::string_view kReasonVgpus =
+    "node(s) gave their GPUs as HAMi's vGPUs, to pods of its scheduler alone";
 /// More than the node has in good health: nobody's leaving can help.
 inline constexpr std::string_view kReasonGpusMissing =
     "node(s) had fewer healthy GPUs than requested";

@@ -137,6 +137,23 @@ TEST(GpuFilterUnknown, LeavesNodesWithoutIndicesToCounting) {
   EXPECT_TRUE(prepared(cluster, 64).run->filter(node).ok());
 }
 
+TEST(GpuFilterUnknown, CountsMoreGpusThanCanBeToldApart) {
+  Cluster cluster;
+  const auto node = cluster.state.set_node(test::node("n").gpus(64).build());
+  EXPECT_TRUE(prepared(cluster, 64).run->filter(node).ok());
+  EXPECT_TRUE(cluster.state.node(node).parts.all == 0) << "no parts of what has no index";
+}
+
+TEST(GpuFilterUnknown, LeavesVgpusToTheirScheduler) {
+  Cluster cluster;
+  const auto node = cluster.state.set_node(
+      test::node("n").gpus(80).annotation("hami.io/node-nvidia-register", "[]").build());
+  const auto run = prepared(cluster, 1).run;
+  const Verdict verdict = run->filter(node);
+  EXPECT_EQ(verdict.code, StatusCode::Unresolvable);
+  EXPECT_THAT(run->reasons(node, verdict), testing::ElementsAre(std::string(kReasonVgpus)));
+}
+
 TEST(GpuFilterNone, HasNothingToSayOfPodsWithoutGpus) {
   Cluster cluster;
   const auto result = prepared(cluster, 0);

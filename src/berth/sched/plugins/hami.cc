@@ -21,6 +21,7 @@ namespace hami = model::hami;
 constexpr std::uint64_t kTaken = 0;
 constexpr std::uint64_t kMissing = 1;
 constexpr std::uint64_t kChoice = 2;
+constexpr std::uint64_t kQuota = 3;
 constexpr int kAllCores = 100;
 
 /// What pods were given that may not say so themselves yet, by uid.
@@ -34,8 +35,14 @@ std::string_view annotation(const model::Pod& pod, std::string_view key) {
 std::vector<std::string> list_of(const model::Pod& pod, std::string_view key) {
   std::vector<std::string> items;
   for (std::string_view rest = annotation(pod, key); !rest.empty();) {
-    const std::string_view item = rest.substr(0, rest.find(','));
+    std::string_view item = rest.substr(0, rest.find(','));
     rest.remove_prefix(std::min(rest.size(), item.size() + 1));
+    while (item.starts_with(' ')) {
+      item.remove_prefix(1);
+    }
+    while (item.ends_with(' ')) {
+      item.remove_suffix(1);
+    }
     if (!item.empty()) {
       items.emplace_back(item);
     }
@@ -50,12 +57,28 @@ std::string upper(std::string_view text) {
   return out;
 }
 
+/// The first of the list that is one; others are for other things, or unknown.
 HamiPolicy policy_of(const model::Pod& pod, std::string_view key, HamiPolicy otherwise) {
-  const std::string_view text = annotation(pod, key);
-  return text == "binpack"  ? HamiPolicy::Binpack
-         : text == "spread" ? HamiPolicy::Spread
-                            : otherwise;
+  for (const std::string& item : list_of(pod, key)) {
+    if (item == "binpack" || item == "spread") {
+      return item == "binpack" ? HamiPolicy::Binpack : HamiPolicy::Spread;
+    }
+  }
+  return otherwise;
 }
+
+/// Memory and cores of vGPUs together.
+struct Sum {
+  std::int64_t memory = 0; ///< MiB
+  std::int64_t cores = 0;
+
+  void add(const hami::Share& share, std::int64_t sign = 1) {
+    memory += sign * share.memory;
+    cores += sign * share.cores;
+  }
+};
+
+enum class Quota { Count, Ignore };
 
 /// A GPU and what is in use of it.
 struct Gpu {
@@ -91,7 +114,14 @@ class HamiRun final : public Run {
         use_uuids_(list_of(*pod_->pod, hami::kUseUuid)),
         no_uuids_(list_of(*pod_->pod, hami::kNoUseUuid)),
         modes_(annotation(*pod_->pod, hami::kMode)),
-        bound_to_numa_(annotation(*pod_->pod, hami::kNumaBind) == "true") {}
+        bound_to_numa_(annotation(*pod_->pod, hami::kNumaBind) == "true"),
+        unused_only_(std::ranges::count(list_of(*pod_->pod, hami::kGpuPolicy), "mutex") > 0),
+        limits_(state.vgpu_quotas().limits(pod_->ns())) {
+    for (const PlacedPod* placed :
+         limits_.any() ? state.placed_pods() : std::vector<const PlacedPod*>()) {
+      count(*placed->pod, 1);
+    }
+  }
 
   // What was reserved is the plugin's to know: never answered from memory.
   Reach reach() const override { return Reach::Cluster; }
@@ -105,12 +135,20 @@ class HamiRun final : public Run {
     if (std::ranges::none_of(gpus, [&](const Gpu& gpu) { return taken_by_pod(gpu.device); })) {
       return Verdict::unresolvable(kChoice);
     }
-    return place(gpus) ? Verdict::feasible() : Verdict::unschedulable(kTaken);
+    if (place(gpus, Quota::Count)) {
+      return Verdict::feasible();
+    }
+    const bool quota = limits_.any() && place(gpus, Quota::Ignore);
+    return Verdict::unschedulable(quota ? kQuota : kTaken);
   }
+
+  void add_pod(const PodInfo& pod, NodeId) override { count(pod, 1); }
+  void remove_pod(const PodInfo& pod, NodeId) override { count(pod, -1); }
 
   std::vector<std::string> reasons(NodeId, Verdict verdict) const override {
     return {std::string(verdict.detail == kChoice    ? kReasonHamiChoice
                         : verdict.detail == kMissing ? kReasonHamiMissing
+                        : verdict.detail == kQuota   ? kReasonHamiQuota
                                                      : kReasonHamiTaken)};
   }
 
@@ -127,7 +165,7 @@ class HamiRun final : public Run {
   }
 
   Status reserve(const PodInfo& pod, const ClusterState& state, Reservation& reservation) override {
-    auto shares = place(look(reservation.node, pod.uid));
+    auto shares = place(look(reservation.node, pod.uid), Quota::Count);
     if (!shares) {
       return Status::of(StatusCode::Unschedulable, std::string(kReasonHamiTaken));
     }
@@ -146,6 +184,27 @@ class HamiRun final : public Run {
   }
 
  private:
+  /// What the pod has, or is to have.
+  hami::PodShares shares_of(const PodInfo& pod) const {
+    if (auto shares = hami::shares_of(*pod.pod)) {
+      return *std::move(shares);
+    }
+    const auto known = book_->find(pod.uid);
+    return known == book_->end() ? hami::PodShares() : known->second;
+  }
+
+  /// Adds what a placed pod has to what the namespace has, or with sign -1 takes it away.
+  void count(const PodInfo& pod, std::int64_t sign) {
+    if (!limits_.any() || pod.uid == pod_->uid || pod.ns() != pod_->ns()) {
+      return;
+    }
+    for (const auto& container : shares_of(pod)) {
+      for (const hami::Share& share : container) {
+        used_.add(share, sign);
+      }
+    }
+  }
+
   /// The node's GPUs with what pods but `except` have of them.
   std::vector<Gpu> look(NodeId id, std::string_view except) const {
     const NodeInfo& node = state_->node(id);
@@ -158,11 +217,7 @@ class HamiRun final : public Run {
       if (pod.uid == except) {
         continue;
       }
-      auto shares = hami::shares_of(*pod.pod);
-      if (const auto known = book_->find(pod.uid); !shares && known != book_->end()) {
-        shares = known->second;
-      }
-      for (const auto& container : shares.value_or(hami::PodShares())) {
+      for (const auto& container : shares_of(pod)) {
         for (const hami::Share& share : container) {
           const auto gpu =
               std::ranges::find(gpus, share.uuid, [](const Gpu& each) { return each.device.uuid; });
@@ -194,6 +249,7 @@ class HamiRun final : public Run {
     const bool alone = device.cores == kAllCores && request.cores == kAllCores;
     const bool no_cores_left = device.cores > 0 && gpu.cores >= device.cores;
     return device.healthy && taken_by_pod(device) && gpu.used < device.count &&
+           !(unused_only_ && gpu.used > 0) &&
            device.memory - gpu.memory >= request.memory_of(device) &&
            device.cores - gpu.cores >= request.cores && !(alone && gpu.used > 0) &&
            !(no_cores_left && request.cores == 0);
@@ -208,13 +264,28 @@ class HamiRun final : public Run {
     const std::int64_t sign = gpus_ == HamiPolicy::Binpack ? 1 : -1;
     std::ranges::sort(order, {}, [&](std::size_t i) {
       const Gpu& gpu = gpus[i];
-      return std::tuple(sign * gpu.device.numa, -sign * gpu.load(), gpu.device.index, i);
+      const std::int64_t numa = sign * gpu.device.numa;
+      return std::tuple(bound_to_numa_ ? numa : 0, -sign * gpu.load(), numa, gpu.device.index, i);
     });
     return order;
   }
 
-  /// Distinct GPUs for one container; empty if there are not as many.
-  std::vector<std::size_t> pick(const std::vector<Gpu>& gpus, const hami::Request& request) const {
+  bool within_quota(Sum with, const hami::Share& share) const {
+    with.add(share);
+    return with.memory <= limits_.memory.value_or(INT64_MAX) &&
+           with.cores <= limits_.cores.value_or(INT64_MAX);
+  }
+
+  static hami::Share share_of(const Gpu& gpu, const hami::Request& request) {
+    return {
+        .uuid = gpu.device.uuid, .memory = request.memory_of(gpu.device), .cores = request.cores};
+  }
+
+  /// Distinct GPUs for one container; empty if there are not as many. `had`: what the namespace has
+  /// with the pod's containers before.
+  std::vector<std::size_t> pick(const std::vector<Gpu>& gpus, const hami::Request& request,
+                                const Sum& had, Quota quota) const {
+    Sum with = had;
     std::vector<std::size_t> picked;
     const auto wanted = static_cast<std::size_t>(request.gpus);
     for (const std::size_t i : order_of(gpus)) {
@@ -224,25 +295,31 @@ class HamiRun final : public Run {
       if (bound_to_numa_ && !picked.empty() &&
           gpus[picked.front()].device.numa != gpus[i].device.numa) {
         picked.clear(); // nodes come one after the other: begin again with this one
+        with = had;
       }
+      const hami::Share share = share_of(gpus[i], request);
+      if (quota == Quota::Count && !within_quota(with, share)) {
+        continue;
+      }
+      with.add(share);
       picked.push_back(i);
     }
     return picked.size() == wanted ? picked : std::vector<std::size_t>();
   }
 
-  std::optional<hami::PodShares> place(std::vector<Gpu> gpus) const {
+  std::optional<hami::PodShares> place(std::vector<Gpu> gpus, Quota quota) const {
     hami::PodShares shares;
+    Sum had = used_;
     for (const hami::Request& request : requests_) {
       std::vector<hami::Share>& list = shares.emplace_back();
-      const std::vector<std::size_t> picked = pick(gpus, request);
+      const std::vector<std::size_t> picked = pick(gpus, request, had, quota);
       if (picked.empty() && request.gpus > 0) {
         return std::nullopt;
       }
       for (const std::size_t i : picked) {
-        list.push_back({.uuid = gpus[i].device.uuid,
-                        .memory = request.memory_of(gpus[i].device),
-                        .cores = request.cores});
+        list.push_back(share_of(gpus[i], request));
         gpus[i].add(list.back());
+        had.add(list.back());
       }
     }
     return shares;
@@ -260,6 +337,9 @@ class HamiRun final : public Run {
   std::vector<std::string> no_uuids_;
   std::string modes_;
   bool bound_to_numa_;
+  bool unused_only_;  ///< policy mutex
+  VgpuLimits limits_; ///< of the pod's namespace
+  Sum used_;          ///< by its placed pods; counted only where there are limits
 };
 
 class Hami final : public Plugin {
@@ -271,7 +351,8 @@ class Hami final : public Plugin {
 
   std::vector<EventInterest> events() const override {
     return {{.resource = EventResource::AssignedPod, .action = actions::kDelete},
-            {.resource = EventResource::Node, .action = actions::kAdd | actions::kNodeAnnotation}};
+            {.resource = EventResource::Node, .action = actions::kAdd | actions::kNodeAnnotation},
+            {.resource = EventResource::ResourceQuota, .action = actions::kAll}};
   }
 
   bool looks_beyond_shape() const override { return true; }

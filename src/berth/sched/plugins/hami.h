@@ -8,13 +8,19 @@
 // alone, and where no cores are left nobody gets in. Containers are served in order, each with
 // distinct GPUs (of one NUMA node with nvidia.com/numa-bind). Per GPU and node the score is the sum
 // of the shares of containers, cores and memory in use. Binpack takes the GPU with the highest, of
-// the lowest NUMA node that has any; spread the lowest of the highest; then the lowest index. Nodes
-// are binpacked, GPUs spread, unless hami.io/{node,gpu}-scheduler-policy say otherwise. Source:
-// HAMi pkg/scheduler/policy, pkg/device/nvidia; there percentages of memory do not count in a GPU's
-// score, here they do. Dynamic MIG (mode mig) is not given.
+// equals that of the lowest NUMA node; spread the lowest, of the highest; then the lowest index.
+// With numa-bind NUMA nodes come first. Nodes are binpacked, GPUs spread, unless
+// hami.io/{node,gpu}-scheduler-policy say otherwise; "mutex" among a pod's policies keeps it to
+// GPUs that nobody has a part of when it comes. Source: HAMi 2.10 pkg/scheduler/policy,
+// pkg/device/nvidia; there percentages of memory do not count in a GPU's score, here they do.
+// Dynamic MIG (mode mig) is not given.
 //
-// State: node-dynamic, and what was reserved and is not seen written yet, which the plugin keeps.
-// Events: assigned pod deleted, node added or its annotations changed.
+// What ResourceQuotas leave of memory and cores to the pod's namespace (vgpu_quotas.h), after all
+// its placed pods, is not exceeded either.
+//
+// State: node-dynamic, quotas and, where there are any, all pods of the namespace; and what was
+// reserved and is not seen written yet, which the plugin keeps. Events: assigned pod deleted, node
+// added or its annotations changed, quota changed.
 #pragma once
 
 #include <memory>
@@ -32,6 +38,8 @@ inline constexpr std::string_view kReasonHamiMissing =
     "node(s) had no GPUs that HAMi's device plugin registered";
 inline constexpr std::string_view kReasonHamiTaken =
     "node(s) didn't have vGPUs with enough memory and cores left";
+inline constexpr std::string_view kReasonHamiQuota =
+    "node(s) had no vGPUs within what the namespace's quota leaves";
 inline constexpr std::string_view kReasonHamiChoice =
     "node(s) had no GPU of a requested type, UUID or mode";
 

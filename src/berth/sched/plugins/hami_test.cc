@@ -169,6 +169,36 @@ TEST(Hami, NumaBindKeepsAContainerOnOneNode) {
   EXPECT_EQ(given(world.decide(bound)), "g1,NVIDIA,10,0:g2,NVIDIA,10,0:;");
 }
 
+TEST(Hami, LoadComesBeforeNumaNodesUnlessBound) {
+  SchedulingWorld world(hami_profile());
+  world.with(node("n").annotation(hami::kRegister,
+                                  "g0,4,100,100,t,0,true,0,hami-core:g1,4,100,100,t,1,true,1,"
+                                  "hami-core:"));
+  EXPECT_EQ(given(world.decide(asks("a", 1, 10))), "g1,NVIDIA,10,0:;") << "spread: the highest";
+  EXPECT_EQ(given(world.decide(asks("b", 1, 10))), "g0,NVIDIA,10,0:;") << "the idle one";
+  EXPECT_EQ(given(world.decide(asks("c", 1, 20))), "g1,NVIDIA,20,0:;");
+  auto packed = asks("d", 1, 10);
+  packed.annotation(hami::kGpuPolicy, "numa, binpack");
+  EXPECT_EQ(given(world.decide(packed)), "g1,NVIDIA,10,0:;") << "the fuller one";
+  auto bound = asks("e", 1, 10);
+  bound.annotation(hami::kGpuPolicy, "binpack").annotation(hami::kNumaBind, "true");
+  EXPECT_EQ(given(world.decide(bound)), "g0,NVIDIA,10,0:;") << "node after node";
+}
+
+TEST(Hami, MutexIsForGpusThatNobodyHasAPartOf) {
+  SchedulingWorld world(hami_profile());
+  world.with(vgpu_node("n"));
+  world.decide(asks("a", 1, 1000));
+  auto alone = asks("b", 1, 1000);
+  alone.annotation(hami::kGpuPolicy, "mutex,binpack");
+  EXPECT_EQ(given(world.decide(alone)), "n-1,NVIDIA,1000,0:;");
+  auto more = asks("c", 1, 1000);
+  more.annotation(hami::kGpuPolicy, "mutex");
+  EXPECT_FALSE(world.decide(more).placed());
+  EXPECT_EQ(given(world.decide(asks("d", 2, 1000))), "n-0,NVIDIA,1000,0:n-1,NVIDIA,1000,0:;")
+      << "others may join it";
+}
+
 TEST(Hami, SickGpusAndPodsOfOthersCount) {
   SchedulingWorld world(hami_profile());
   world.with(node("n").annotation(
@@ -178,6 +208,65 @@ TEST(Hami, SickGpusAndPodsOfOthersCount) {
   world.with(theirs, "n");
   EXPECT_FALSE(world.decide(asks("a", 1, 50)).placed());
   EXPECT_EQ(given(world.decide(asks("b", 1, 40))), "g1,NVIDIA,40,0:;");
+}
+
+model::ResourceQuota quota(std::string_view name, std::int64_t memory, std::int64_t cores = -1,
+                           std::string_view ns = "default") {
+  model::ResourceQuota made;
+  made.meta.ns = ns;
+  made.meta.name = name;
+  made.hard.emplace("limits.nvidia.com/gpumem", api::Quantity::from_int(memory));
+  if (cores >= 0) {
+    made.hard.emplace("limits.nvidia.com/gpucores", api::Quantity::from_int(cores));
+  }
+  made.hard.emplace("pods", api::Quantity::from_int(1000));
+  return made;
+}
+
+TEST(Hami, ANamespaceHasNoMoreThanItsQuota) {
+  SchedulingWorld world(hami_profile());
+  world.with(vgpu_node("n")).with(vgpu_node("m"));
+  world.state().change_vgpu_quotas().set(quota("q", 10000, 60));
+  EXPECT_TRUE(world.decide(asks("a", 2, 3000, 20)).placed()) << "6000 MiB and 40% of two";
+  const Decision memory = world.decide(asks("b", 1, 5000));
+  EXPECT_FALSE(memory.placed());
+  EXPECT_THAT(memory.message,
+              HasSubstr("2 node(s) had no vGPUs within what the namespace's quota"));
+  EXPECT_FALSE(world.decide(asks("c", 1, 1000, 30)).placed()) << "cores";
+  EXPECT_FALSE(world.decide(asks("d", 2, 2500)).placed()) << "each of two";
+  auto elsewhere = asks("e", 1, 8000);
+  EXPECT_TRUE(world.decide(elsewhere.ns("other")).placed()) << "another namespace";
+  EXPECT_TRUE(world.decide(asks("f", 1, 4000, 20)).placed()) << "all that is left";
+  world.state().remove_pod("default/a");
+  EXPECT_TRUE(world.decide(asks("g", 1, 6000)).placed());
+}
+
+TEST(Hami, APercentageCountsAsWhatItIsOfTheGpu) {
+  SchedulingWorld world(hami_profile());
+  world.with(node("n").annotation(hami::kRegister, "big,4,16000,100,t,0,true,0,hami-core:"
+                                                   "small,4,8000,100,t,0,true,1,hami-core:"));
+  world.state().change_vgpu_quotas().set(quota("q", 4000));
+  auto half = pod("p").cpu("1");
+  half.limit("nvidia.com/gpu", "1").limit(hami::kMemoryPercentage, "50");
+  EXPECT_EQ(given(world.decide(half)), "small,NVIDIA,4000,0:;") << "half of the other is too much";
+}
+
+TEST(Hami, OfSeveralQuotasTheTightestCountsAndZeroIsNothing) {
+  SchedulingWorld world(hami_profile());
+  world.with(vgpu_node("n"));
+  VgpuQuotas& quotas = world.state().change_vgpu_quotas();
+  quotas.set(quota("wide", 9000));
+  quotas.set(quota("tight", 2000));
+  EXPECT_FALSE(world.decide(asks("a", 1, 3000)).placed());
+  quotas.remove({"default", "tight"});
+  EXPECT_TRUE(world.decide(asks("b", 1, 3000)).placed());
+  quotas.set(quota("none", 0));
+  EXPECT_FALSE(world.decide(asks("c", 1, 1)).placed());
+  quotas.remove({"default", "none"});
+  quotas.remove({"default", "wide"});
+  quotas.remove({"default", "wide"});
+  EXPECT_TRUE(world.decide(asks("d", 1, 12000)).placed());
+  EXPECT_FALSE(quotas.limits("default").any());
 }
 
 TEST(Hami, ArgumentsAreChecked) {
@@ -195,6 +284,9 @@ TEST_P(HamiHistories, NoGpuGivesMoreThanItHas) {
   Rng rng(static_cast<std::uint64_t>(GetParam()));
   SchedulingWorld world(hami_profile());
   world.with(vgpu_node("n"));
+  const int memory_limit = GetParam() % 2 == 0 ? 20000 : 1000000;
+  const int cores_limit = GetParam() % 3 == 0 ? 120 : 1000;
+  world.state().change_vgpu_quotas().set(quota("q", memory_limit, cores_limit));
   struct Ask {
     int gpus = 0;
     int memory = 0;
@@ -228,12 +320,19 @@ TEST_P(HamiHistories, NoGpuGivesMoreThanItHas) {
             .cores = static_cast<int>(rng.between(1, 9)) * 10,
             .text = ""};
     int fit = 0;
+    Ask with{.gpus = 0, .memory = ask.gpus * ask.memory, .cores = ask.gpus * ask.cores, .text = ""};
+    for (const auto& [other, each] : live) {
+      with.memory += each.gpus * each.memory;
+      with.cores += each.gpus * each.cores;
+    }
+    const bool within = with.memory <= memory_limit && with.cores <= cores_limit;
     for (const std::string uuid : {"n-0", "n-1"}) {
       const Ask room = left(uuid);
       fit += room.gpus > 0 && room.memory >= ask.memory && room.cores >= ask.cores ? 1 : 0;
     }
     const Decision decision = world.decide(asks(name, ask.gpus, ask.memory, ask.cores));
-    ASSERT_EQ(decision.placed(), fit >= ask.gpus) << "turn " << turn << ": " << decision.message;
+    ASSERT_EQ(decision.placed(), fit >= ask.gpus && within)
+        << "turn " << turn << ": " << decision.message;
     if (decision.placed()) {
       ask.text = given(decision);
       live[name] = ask;

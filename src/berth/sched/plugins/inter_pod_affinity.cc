@@ -392,6 +392,7 @@ class InterPodAffinity final : public Plugin {
     case EventResource::CsiStorageCapacity:
     case EventResource::VolumeAttachment:
     case EventResource::ElasticQuota:
+    case EventResource::ResourceQuota:
     case EventResource::NodeResourceTopology:
     case EventResource::Wildcard:
       return Hint::Queue;

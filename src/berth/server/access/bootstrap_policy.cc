@@ -186,7 +186,7 @@ constexpr std::array kRuleRows = {
     RuleRow{"system:kube-scheduler", "create", "authorization.k8s.io", "subjectaccessreviews"},
     RuleRow{"system:kube-scheduler", kRead, "storage.k8s.io",
             "csidrivers csinodes csistoragecapacities storageclasses volumeattachments"},
-    RuleRow{"system:kube-scheduler", kRead, "core", "namespaces"},
+    RuleRow{"system:kube-scheduler", kRead, "core", "namespaces resourcequotas"},
     RuleRow{"system:kube-scheduler", kRead, "resource.k8s.io",
             "deviceclasses resourceclaims resourceslices"},
     RuleRow{"system:kube-scheduler", "patch update", "resource.k8s.io",

@@ -1,0 +1,97 @@
+#include "berth/node/node_supply.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "berth/hardware/choose.h"
+#include "berth/model/gpu_slices.h"
+#include "berth/node/chosen_slices.h"
+#include "berth/node/plugin_endpoints.h"
+
+namespace berth::node {
+
+NodeSupply::NodeSupply(Place place, const api::json::value& base,
+                       std::vector<std::string> plugin_resources,
+                       const std::optional<HamiSettings>& hami)
+    : place_(place), base_(&base), plugin_resources_(std::move(plugin_resources)) {
+  if (hami && place.inventory && !place.inventory->gpus().empty()) {
+    hami_.emplace(*hami, *place.inventory);
+  }
+}
+
+// One GPU is as many vGPUs as may share it.
+std::map<std::string, DeviceCount> NodeSupply::accounting() const {
+  std::map<std::string, DeviceCount> counts = place_.devices->accounting();
+  const auto gpus = counts.find(std::string(model::kGpuResource));
+  if (hami_ && gpus != counts.end()) {
+    gpus->second.capacity *= hami_->split_count();
+    gpus->second.allocatable *= hami_->split_count();
+  }
+  return counts;
+}
+
+model::ResourceList NodeSupply::allocatable() const {
+  model::ResourceList list = node_resources(*base_, "allocatable");
+  for (const auto& [resource, count] : accounting()) {
+    auto held = static_cast<std::int64_t>(place_.devices->ledger().held(resource).size());
+    held *= hami_ && resource == model::kGpuResource ? hami_->split_count() : 1;
+    list.insert_or_assign(resource, api::Quantity::from_int(std::max(count.allocatable, held)));
+  }
+  return list;
+}
+
+bool NodeSupply::needs_plugin(std::string_view resource, const api::Object& stored) const {
+  // Amounts of HAMi's vGPUs are no devices: its plugin gives them with nvidia.com/gpu.
+  const bool amount = resource == model::hami::kMemory ||
+                      resource == model::hami::kMemoryPercentage || resource == model::hami::kCores;
+  if (amount || !is_extended_resource(resource)) {
+    return false;
+  }
+  if (std::ranges::find(plugin_resources_, resource) != plugin_resources_.end()) {
+    return true;
+  }
+  const model::ResourceList given = node_resources(*base_, "capacity");
+  if (given.contains(resource)) {
+    return false;
+  }
+  // Somebody advertised it in the node's status by hand.
+  if (stored && !place_.devices->accounting().contains(std::string(resource))) {
+    return !node_resources(stored.json(), "capacity").contains(resource);
+  }
+  return true;
+}
+
+model::ShareableGpus NodeSupply::shareable(const api::Object& stored) const {
+  if (!place_.inventory || place_.inventory->gpus().empty() || hami_) {
+    return {};
+  }
+  const auto view = stored ? model::node_view(stored) : model::decode_node(*base_);
+  if (!view) {
+    return {};
+  }
+  model::Node node = **view;
+  node.allocatable.insert_or_assign(std::string(model::kGpuResource),
+                                    api::Quantity::from_int(std::ssize(place_.inventory->gpus())));
+  return model::shareable_gpus(node);
+}
+
+std::vector<model::hami::Device> NodeSupply::vgpus() const {
+  return hami_ ? hami_->gpus() : std::vector<model::hami::Device>();
+}
+
+NodeFacts NodeSupply::facts(const api::Object& stored, TimePoint now, const PodIsOver& over) const {
+  NodeFacts facts{.devices = accounting(), .plugin_resources = plugin_resources_, .now = now};
+  const PluginEndpoints& plugins = place_.devices->plugins();
+  if (const auto sick = place_.health->unhealthy()) {
+    facts.annotations.emplace(model::kUnhealthyGpusAnnotation, hardware::format_gpu_indices(*sick));
+    facts.annotations.emplace(model::kGpuDevicesAnnotation,
+                              model::format_node_slices(slices_of(plugins, *place_.gpus)));
+  }
+  if (hami_) {
+    facts.annotations.merge(
+        hami_->annotations(plugins, stored ? stored.meta().annotations : api::Labels(), now, over));
+  }
+  return facts;
+}
+
+} // namespace berth::node
