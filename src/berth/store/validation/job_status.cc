@@ -64,11 +64,10 @@ class Checker {
 
   /// Of the conditions as a whole, whose value is not shown.
   void conditions(std::string_view why) {
-    is_.errors().push_back(
-        {.code = Code::Invalid,
-         .message = fmt::format("Invalid value: {}", why),
-         .where = Where{.file = {}, .field = is_["conditions"].path()},
-         .causes = {}});
+    is_.errors().push_back({.code = Code::Invalid,
+                            .message = fmt::format("Invalid value: {}", why),
+                            .where = Where{.file = {}, .field = is_["conditions"].path()},
+                            .causes = {}});
   }
 
   void uncounted() {
