@@ -195,6 +195,7 @@ void GpuInvariants::check_mig(std::string_view node, node::SimulatedMachine& mac
       instances.emplace(device.gpu_instance, &device);
     }
     std::vector<std::pair<int, int>> spans;
+    spans.reserve(instances.size());
     for (const auto& [id, device] : instances) {
       spans.emplace_back(device->start, device->start + device->size);
     }
