@@ -236,10 +236,13 @@ TEST_F(FlightRecordTest, NodesJobsAndGroupsLeaveMarks) {
   plane.create(test::pod_group("g", 2));
   wait(0);
   plane.patch_status(client::kPodGroups, {"default", "g"}, json::object{{"phase", "Running"}});
-  plane.patch_status(client::kJobs, {"default", "j"},
-                     json::object{{"conditions", json::array{json::object{{"type", "Failed"},
-                                                                          {"status", "True"},
-                                                                          {"message", "why"}}}}});
+  plane.patch_status(
+      client::kJobs, {"default", "j"},
+      json::object{
+          {"startTime", to_rfc3339(plane.loop.now())},
+          {"conditions",
+           json::array{json::object{{"type", "FailureTarget"}, {"status", "True"}},
+                       json::object{{"type", "Failed"}, {"status", "True"}, {"message", "why"}}}}});
   plane.patch_status(client::kNodes, {"", "n1"},
                      json::object{{"conditions", json::array{json::object{
                                                      {"type", "Ready"}, {"status", "Unknown"}}}}});
