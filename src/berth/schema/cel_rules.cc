@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <absl/strings/ascii.h>
 #include <boost/json/object.hpp>
 #include <boost/json/string.hpp>
 #include <fmt/format.h>
@@ -17,13 +18,6 @@ namespace json = boost::json;
 
 constexpr const char* kSelf = "self";
 constexpr const char* kOldSelf = "oldSelf";
-
-std::string trimmed(std::string_view text) {
-  const std::size_t from = text.find_first_not_of(" \t\r\n\v\f");
-  return from == std::string_view::npos
-             ? std::string()
-             : std::string(text.substr(from, text.find_last_not_of(" \t\r\n\v\f") - from + 1));
-}
 
 CelRule read(const json::value& given) {
   const auto text = [&](std::string_view member) {
@@ -43,7 +37,7 @@ void compile(CelRule& rule, const cel::TypeRef& self) {
     rule.error = "rules cannot be declared where the type is left open";
     return;
   }
-  if (trimmed(rule.rule).empty()) {
+  if (absl::StripAsciiWhitespace(rule.rule).empty()) {
     return;
   }
   const cel::Variable variables[] = {
@@ -57,7 +51,7 @@ void compile(CelRule& rule, const cel::TypeRef& self) {
     rule.program = *std::move(made);
     rule.uses_old_self = rule.program->uses(kOldSelf);
   }
-  if (trimmed(rule.message_expression).empty()) {
+  if (absl::StripAsciiWhitespace(rule.message_expression).empty()) {
     return;
   }
   if (auto made = cel::Program::compile(rule.message_expression, variables); !made) {

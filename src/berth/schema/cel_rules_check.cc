@@ -2,6 +2,7 @@
 // pkg/apis/apiextensions/validation (ValidateCustomResourceDefinitionOpenAPISchema).
 #include <algorithm>
 
+#include <absl/strings/ascii.h>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <fmt/format.h>
@@ -15,7 +16,7 @@ namespace {
 namespace json = boost::json;
 
 bool is_blank(const std::string& text) {
-  return text.find_first_not_of(" \t\r\n\v\f") == std::string::npos;
+  return absl::StripAsciiWhitespace(text).empty();
 }
 bool has_line_break(const std::string& text) {
   return text.find('\n') != std::string::npos;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include <absl/strings/ascii.h>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/string.hpp>
@@ -24,40 +25,9 @@ constexpr std::int64_t kPerCallLimit = 1'000'000;
 constexpr std::int64_t kBudget = 10'000'000;
 constexpr std::size_t kLongestMessage = 5 * 1024;
 
-/// As a schema calls it.
-std::string_view name_of(Form form) {
-  switch (form) {
-  case Form::Boolean:
-    return "boolean";
-  case Form::Integer:
-    return "integer";
-  case Form::Number:
-    return "number";
-  case Form::String:
-    return "string";
-  case Form::Struct:
-  case Form::Map:
-    return "object";
-  case Form::List:
-    return "array";
-  case Form::Any:
-  case Form::IntOrString:
-  case Form::Quantity:
-    break;
-  }
-  return "";
-}
-
-std::string trimmed(std::string_view text) {
-  const std::size_t from = text.find_first_not_of(" \t\r\n\v\f");
-  return from == std::string_view::npos
-             ? std::string()
-             : std::string(text.substr(from, text.find_last_not_of(" \t\r\n\v\f") - from + 1));
-}
-
 /// What an error calls a rule.
 std::string title(const CelRule& rule) {
-  return trimmed(rule.message.empty() ? rule.rule : rule.message);
+  return std::string(absl::StripAsciiWhitespace(rule.message.empty() ? rule.rule : rule.message));
 }
 
 /// A value and what it was. `unchanged`: it, or what it stands in, is as it was.
@@ -185,7 +155,7 @@ class Validator {
   }
 
   static json::value type_value(const CelRules& rules) {
-    return json::value(name_of(rules.type->form));
+    return json::value(json_name(rules.type->form));
   }
 
   /// false: nothing more is evaluated.
@@ -246,7 +216,8 @@ class Validator {
       const cel::Evaluated result = rule.message_program->run(variables, kPerCallLimit);
       budget_ -= std::min(result.cost, budget_);
       const auto* text = result.value ? result.value->get<std::string>() : nullptr;
-      const std::string found = text == nullptr ? "" : trimmed(*text);
+      const std::string found =
+          text == nullptr ? std::string() : std::string(absl::StripAsciiWhitespace(*text));
       if (!found.empty() && found.size() <= kLongestMessage &&
           found.find('\n') == std::string::npos) {
         return found;

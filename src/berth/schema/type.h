@@ -35,6 +35,9 @@ enum class ListKind {
   Map,    ///< each element has its owners, by `list_keys`
 };
 
+/// As JSON Schema calls a value of that form: "object", "array", ...; "" if it has several names.
+std::string_view json_name(Form form);
+
 struct Type;
 
 /// What a typed server writes for a field whose value is empty ("", 0, false, [], {} of a map) or

@@ -42,27 +42,7 @@ std::string_view kind_of(const json::value& value) {
 
 /// As JSON Schema calls what should be there; "" for anything.
 std::string_view wanted(const Type& type) {
-  switch (type.form) {
-  case Form::Boolean:
-    return "boolean";
-  case Form::Integer:
-    return "integer";
-  case Form::Number:
-    return "number";
-  case Form::String:
-    return "string";
-  case Form::IntOrString:
-    return "integer,string";
-  case Form::Struct:
-  case Form::Map:
-    return "object";
-  case Form::List:
-    return "array";
-  case Form::Any:
-  case Form::Quantity:
-    break;
-  }
-  return "";
+  return type.form == Form::IntOrString ? "integer,string" : json_name(type.form);
 }
 
 bool is_whole(const json::value& value) {
