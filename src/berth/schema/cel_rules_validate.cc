@@ -23,7 +23,7 @@ namespace json = boost::json;
 // Source: k8s.io/apiserver/pkg/apis/cel/config.go.
 constexpr std::int64_t kPerCallLimit = 1'000'000;
 constexpr std::int64_t kBudget = 10'000'000;
-constexpr std::size_t kLongestMessage = 5 * 1024;
+constexpr std::size_t kLongestMessage = std::size_t{5} * 1024;
 
 /// What an error calls a rule.
 std::string title(const CelRule& rule) {

@@ -174,6 +174,7 @@ class Validator {
       return;
     }
     std::vector<std::string> supported;
+    supported.reserve(rules.one_of_values.size());
     for (const json::value& one : rules.one_of_values) {
       supported.push_back(one.is_string() ? std::string(one.as_string()) : api::to_json(one));
     }
