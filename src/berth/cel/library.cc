@@ -131,30 +131,14 @@ Library built() {
 }
 
 bool takes(const Type& type, const Value& value) {
-  switch (type.kind) {
-  case Kind::Dyn:
-  case Kind::Parameter:
+  if (type.kind == Kind::Dyn || type.kind == Kind::Parameter) {
     return true;
-  case Kind::Map:
-    return value.map() != nullptr;
-  case Kind::Opaque:
-    return type_of(value)->name == type.name;
-  case Kind::Null:
-  case Kind::Bool:
-  case Kind::Int:
-  case Kind::Uint:
-  case Kind::Double:
-  case Kind::String:
-  case Kind::Bytes:
-  case Kind::Duration:
-  case Kind::Timestamp:
-  case Kind::List:
-  case Kind::Object:
-  case Kind::Optional:
-  case Kind::Type:
-    break;
   }
-  return type_of(value)->kind == type.kind;
+  if (type.kind == Kind::Map) { // or an object
+    return value.map() != nullptr;
+  }
+  const TypeRef given = type_of(value);
+  return given->kind == type.kind && given->name == type.name;
 }
 
 } // namespace

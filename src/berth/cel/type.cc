@@ -10,8 +10,8 @@ namespace berth::cel {
 namespace {
 
 constexpr std::array<std::string_view, 17> kNames = {
-    "dyn",       "null", "bool", "int",    "uint",     "double", "string", "bytes", "duration",
-    "timestamp", "list", "map",  "object", "optional", "type",   "",       ""};
+    "dyn",       "null", "bool", "int",    "uint",          "double", "string", "bytes", "duration",
+    "timestamp", "list", "map",  "object", "optional_type", "type",   "",       ""};
 
 /// Words that are not identifiers, so that fields of these names are written between underscores.
 constexpr std::array<std::string_view, 21> kReserved = {
@@ -73,37 +73,17 @@ TypeRef opaque(std::string_view name) {
 }
 
 std::string to_string(const Type& type) {
-  switch (type.kind) {
-  case Kind::List:
-  case Kind::Map:
-  case Kind::Optional: {
-    std::vector<std::string> of;
-    for (const TypeRef& one : type.of) {
-      of.push_back(to_string(*one));
-    }
-    const std::string_view name =
-        type.kind == Kind::Optional ? "optional_type" : kNames[static_cast<std::size_t>(type.kind)];
-    return fmt::format("{}({})", name, fmt::join(of, ", "));
+  const std::string name(type.name.empty() ? kNames[static_cast<std::size_t>(type.kind)]
+                                           : std::string_view(type.name));
+  if (type.of.empty() || type.kind == Kind::Type) {
+    return name;
   }
-  case Kind::Object:
-    return type.name.empty() ? "object" : type.name;
-  case Kind::Opaque:
-  case Kind::Parameter:
-    return type.name;
-  case Kind::Dyn:
-  case Kind::Null:
-  case Kind::Bool:
-  case Kind::Int:
-  case Kind::Uint:
-  case Kind::Double:
-  case Kind::String:
-  case Kind::Bytes:
-  case Kind::Duration:
-  case Kind::Timestamp:
-  case Kind::Type:
-    break;
+  std::vector<std::string> of;
+  of.reserve(type.of.size());
+  for (const TypeRef& one : type.of) {
+    of.push_back(to_string(*one));
   }
-  return std::string(kNames[static_cast<std::size_t>(type.kind)]);
+  return fmt::format("{}({})", name, fmt::join(of, ", "));
 }
 
 bool assignable(const TypeRef& to, const TypeRef& from, Bindings& bindings) {
@@ -129,34 +109,13 @@ bool assignable(const TypeRef& to, const TypeRef& from, Bindings& bindings) {
   if (from->kind == Kind::Null) {
     return holds_null(to->kind);
   }
-  if (to->kind != from->kind) {
+  if (to->kind != from->kind || to->name != from->name) {
     return false;
   }
-  switch (to->kind) {
-  case Kind::Object:
-  case Kind::Opaque:
-    return to->name == from->name;
-  case Kind::List:
-  case Kind::Map:
-  case Kind::Optional:
-    return std::ranges::equal(to->of, from->of, [&](const TypeRef& a, const TypeRef& b) {
-      return assignable(a, b, bindings);
-    });
-  case Kind::Dyn:
-  case Kind::Null:
-  case Kind::Bool:
-  case Kind::Int:
-  case Kind::Uint:
-  case Kind::Double:
-  case Kind::String:
-  case Kind::Bytes:
-  case Kind::Duration:
-  case Kind::Timestamp:
-  case Kind::Type:
-  case Kind::Parameter:
-    break;
-  }
-  return true;
+  return to->kind == Kind::Type || // whatever of
+         std::ranges::equal(to->of, from->of, [&](const TypeRef& one, const TypeRef& other) {
+           return assignable(one, other, bindings);
+         });
 }
 
 TypeRef substitute(const TypeRef& type, const Bindings& bindings) {
