@@ -44,8 +44,8 @@ Result<void> write_all(int file, std::string_view bytes, const std::string& path
 }
 
 Result<void> write_synced(const std::string& path, std::string_view bytes, std::uint32_t mode) {
-  const int file =
-      ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode);
+  ::unlink(path.c_str()); // one that a process left, whoever may read it
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
   if (file < 0) {
     return system_error("create", path);
   }
@@ -74,7 +74,9 @@ Result<void> sync_folder(const std::string& folder) {
 
 Result<void> replace_file(const std::string& path, std::string_view bytes, std::uint32_t mode) {
   const std::size_t slash = path.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash);
+  const std::string folder = slash == std::string::npos ? "."
+                             : slash == 0               ? "/"
+                                                        : path.substr(0, slash);
   const std::string temporary =
       fmt::format("{}/.{}.tmp", folder, slash == std::string::npos ? path : path.substr(slash + 1));
   Result<void> written = write_synced(temporary, bytes, mode);

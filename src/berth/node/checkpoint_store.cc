@@ -9,8 +9,12 @@
 
 #include <fmt/format.h>
 
+#include "berth/base/replace_file.h"
+
 namespace berth::node {
 namespace {
+
+constexpr std::uint32_t kMode = 0600;
 
 // A file descriptor that is closed when it goes.
 class Descriptor {
@@ -33,22 +37,6 @@ class Descriptor {
 tl::unexpected<Error> system_error(std::string_view what, const std::string& path) {
   return fail(Code::Unavailable,
               fmt::format("cannot {} checkpoint: {}: {}", what, std::strerror(errno), path));
-}
-
-Result<void> write_all(int fd, std::string_view bytes, const std::string& path) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
-    if (written < 0 && errno != EINTR) {
-      return system_error("write", path);
-    }
-    bytes.remove_prefix(written < 0 ? 0 : static_cast<std::size_t>(written));
-  }
-  return {};
-}
-
-std::string directory_of(const std::string& path) {
-  const std::size_t slash = path.find_last_of('/');
-  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
 }
 
 } // namespace
@@ -78,29 +66,10 @@ Result<std::optional<std::string>> FileCheckpointStore::read() {
 }
 
 Result<void> FileCheckpointStore::write(std::string_view bytes) {
-  const std::string directory = directory_of(path_);
-  const std::size_t slash = path_.find_last_of('/');
-  const std::string name = slash == std::string::npos ? path_ : path_.substr(slash + 1);
-  const std::string temporary = fmt::format("{}/.{}.tmp", directory, name);
-  {
-    const Descriptor file(
-        ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (!file.ok()) {
-      return system_error("create", temporary);
-    }
-    BERTH_CHECK(write_all(file.get(), bytes, temporary));
-    if (::fsync(file.get()) != 0) {
-      return system_error("sync", temporary);
-    }
-  }
-  if (::rename(temporary.c_str(), path_.c_str()) != 0) {
-    return system_error("replace", path_);
-  }
-  const Descriptor parent(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!parent.ok() || ::fsync(parent.get()) != 0) {
-    return system_error("sync the directory of", path_);
-  }
-  return {};
+  return replace_file(path_, bytes, kMode).map_error([](Error error) {
+    error.message = fmt::format("cannot write checkpoint: {}", error.message);
+    return error;
+  });
 }
 
 Result<std::optional<std::string>> MemoryCheckpointStore::read() {

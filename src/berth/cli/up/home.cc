@@ -12,25 +12,16 @@
 
 #include <fmt/format.h>
 
+#include "berth/base/replace_file.h"
+
 namespace berth::cli {
 namespace {
 
-constexpr mode_t kOwnerOnly = 0600;
+constexpr std::uint32_t kOwnerOnly = 0600;
 
 tl::unexpected<Error> failed(const std::filesystem::path& path, std::string_view doing) {
   return fail(Code::Unavailable,
               fmt::format("{}: {}: {}", path.string(), doing, std::strerror(errno)));
-}
-
-Result<void> write_all(int file, std::string_view text, const std::filesystem::path& path) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(file, text.data(), text.size());
-    if (written < 0) {
-      return failed(path, "cannot be written");
-    }
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return {};
 }
 
 } // namespace
@@ -65,21 +56,7 @@ Result<void> make_folders(const Home& home) {
 }
 
 Result<void> write_private(const std::filesystem::path& path, const std::string& text) {
-  const std::filesystem::path fresh = path.string() + ".new";
-  ::unlink(fresh.c_str());
-  const int file = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kOwnerOnly);
-  if (file < 0) {
-    return failed(fresh, "cannot be made");
-  }
-  auto written = write_all(file, text, fresh);
-  if (written && ::fsync(file) != 0) {
-    written = failed(fresh, "cannot be written");
-  }
-  ::close(file);
-  if (written && ::rename(fresh.c_str(), path.c_str()) != 0) {
-    written = failed(path, "cannot be replaced");
-  }
-  return written;
+  return replace_file(path.string(), text, kOwnerOnly);
 }
 
 std::optional<Running> running_at(const Home& home) {
