@@ -73,8 +73,8 @@ struct Ref {
 };
 
 /// A handle to one version of one object; copying is a reference count. Never empty except by
-/// default construction. Bytes and document are each made from the other when first asked for; not
-/// thread-safe until both exist.
+/// default construction. Bytes and typed views are made when first asked for. Threads may share an
+/// object, each by a handle of its own.
 class Object {
  public:
   Object() = default;
@@ -97,8 +97,8 @@ class Object {
   /// A changed copy. The change must leave apiVersion, kind and metadata well-formed (asserted).
   Object edit(const std::function<void(json::object&)>& change) const;
 
-  /// The typed view of this version, made by `decode` at most once and shared (model/ uses it). T
-  /// identifies the slot.
+  /// The typed view of this version, made by `decode` and shared, the same for everybody (model/
+  /// uses it). Threads that ask at once may each decode. T identifies the slot.
   template <class T>
   Result<std::shared_ptr<const T>>
   view(Result<std::shared_ptr<const T>> (*decode)(const json::value&)) const {
@@ -108,7 +108,7 @@ class Object {
     }
     auto made = decode(json());
     if (made) {
-      cache_view(&kSlot, *made);
+      return std::static_pointer_cast<const T>(cache_view(&kSlot, *std::move(made)));
     }
     return made;
   }
@@ -117,7 +117,8 @@ class Object {
   struct Rep;
   explicit Object(std::shared_ptr<Rep> rep) : rep_(std::move(rep)) {}
   std::shared_ptr<const void> cached_view(const void* slot) const;
-  void cache_view(const void* slot, std::shared_ptr<const void> view) const;
+  /// The view that is kept: this one, or one that was there already.
+  std::shared_ptr<const void> cache_view(const void* slot, std::shared_ptr<const void> view) const;
   std::shared_ptr<Rep> rep_;
 };
 

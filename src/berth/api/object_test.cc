@@ -3,6 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <latch>
+#include <memory>
+#include <thread>
+#include <vector>
+
 #include "berth/api/json.h"
 
 namespace berth::api {
@@ -172,6 +178,41 @@ TEST(Owners, AreAddedToBareDocuments) {
   json::object document;
   set_controller(document, object(kFull));
   EXPECT_EQ(parse_meta(document)->controller()->uid, "u-1");
+}
+
+struct NameView {
+  std::string name;
+};
+
+TEST(Object, ThreadsThatShareItSeeTheSameBytesAndTheSameView) {
+  constexpr int kThreads = 4;
+  for (int round = 0; round < 200; ++round) {
+    const Object shared = object(kFull);
+    std::latch start(kThreads);
+    std::array<const std::string*, kThreads> bytes{};
+    std::array<std::shared_ptr<const NameView>, kThreads> views;
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < kThreads; ++i) {
+      threads.emplace_back([&, i, mine = shared] {
+        start.arrive_and_wait();
+        bytes.at(i) = &mine.bytes();
+        views.at(i) = *mine.view<NameView>(
+            [](const json::value& document) -> Result<std::shared_ptr<const NameView>> {
+              return std::make_shared<const NameView>(
+                  NameView{std::string(string_at(document, "metadata.name"))});
+            });
+      });
+    }
+    for (std::thread& thread : threads) {
+      thread.join();
+    }
+    for (std::size_t i = 0; i < kThreads; ++i) {
+      EXPECT_EQ(*bytes.at(i), kFull);
+      EXPECT_EQ(views.at(i)->name, "d");
+      EXPECT_EQ(views.at(i), views.front());
+      EXPECT_EQ(bytes.at(i), bytes.front());
+    }
+  }
 }
 
 } // namespace
