@@ -117,6 +117,23 @@ check 'it schedules and runs what comes' '' within "$patience" runs
 all_bound() { [ "$(count "${others[0]}" '!p.spec.nodeName')" = 0 ]; }
 check 'everything is bound' '' within 60 all_bound
 
+
+# Whoever leads has the simulated nodes; the others pass on what is written to them, and say whom to ask for the rest.
+leader=$(leader_pid "${others[0]}")
+for i in "${others[@]}"; do
+  if [ "${replica[i]}" = "$leader" ]; then led=$i; else follows=$i; fi
+done
+log=/api/v1/namespaces/default/pods/after/log
+check 'the new leader tells what a container prints' 'started container c' api "$led" GET $log
+check 'the other one says whom to ask' 'simulated by the replica that leads' api "$follows" GET $log
+check 'the new leader has its scheduler'"'"'s metrics' 'scheduler_pending_pods' api "$led" GET /metrics
+check 'a fault is told to the other one' '' env BERTH_HOME="$work/replica$follows" "$berth" chaos gpu dgx-h100-4 0 --xid 79
+lacks_a_gpu() {
+  [ "$(api "$follows" GET /api/v1/nodes/dgx-h100-4 | head -n -1 |
+    node -p 'JSON.parse(require("fs").readFileSync(0)).status.allocatable["nvidia.com/gpu"]')" = 7 ]
+}
+check 'and made true by the leader' '' within 20 lacks_a_gpu
+
 sort -u "$work"/acknowledged? >"$work/acknowledged"
 for i in "${others[@]}"; do
   api "$i" GET /api/v1/namespaces/default/pods | head -n -1 |

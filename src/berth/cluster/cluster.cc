@@ -49,19 +49,32 @@ scheduler::SchedulerOptions scheduler_options(const ClusterOptions& options,
   return out;
 }
 
-} // namespace
-
-struct Cluster::State {
-  State(Loop& on_loop, ClusterSpec given, ClusterOptions options)
-      : loop(on_loop), spec(std::move(given)), rng(options.seed),
-        store(options.store != nullptr ? options.store : &own_store),
-        registry(*store, rng.fork(1), options.registry), admin(registry, on_loop),
-        direct(registry, on_loop), control_line(direct, on_loop, rng.fork(5), options.line_faults),
-        scheduler_line(direct, on_loop, rng.fork(6), options.line_faults),
-        fleet(on_loop, registry, rng.fork(2), options, spec.catalogue) {
+/// Where objects are, when the cluster has them itself.
+struct OwnApi {
+  OwnApi(Loop& loop, Rng& rng, const ClusterOptions& options)
+      : store(options.store != nullptr ? options.store : &own_store),
+        registry(*store, rng.fork(1), options.registry), client(registry, loop) {
     if (const auto made = store::bootstrap(registry, loop.now()); !made) {
       log(LogLevel::Error, "cluster", to_string(made.error())); // a store that does not answer
     }
+  }
+
+  store::MemoryStore own_store;
+  store::Store* store;
+  store::Registry registry;
+  client::LocalClient client;
+};
+
+} // namespace
+
+struct Cluster::State {
+  State(Loop& on_loop, ClusterSpec given, const ClusterOptions& options)
+      : loop(on_loop), spec(std::move(given)), rng(options.seed),
+        own(options.api == nullptr ? std::make_unique<OwnApi>(loop, rng, options) : nullptr),
+        api(own ? own->client : *options.api),
+        control_line(api, loop, rng.fork(5), options.line_faults),
+        scheduler_line(api, loop, rng.fork(6), options.line_faults),
+        fleet(loop, api, rng.fork(2), options, spec.catalogue) {
     controllers::Controllers::Options control;
     control.root_ca = options.root_ca;
     controllers =
@@ -93,11 +106,8 @@ struct Cluster::State {
   Loop& loop;
   ClusterSpec spec;
   Rng rng;
-  store::MemoryStore own_store;
-  store::Store* store;
-  store::Registry registry;
-  client::LocalClient admin;
-  client::LocalClient direct;
+  std::unique_ptr<OwnApi> own; ///< null: another has it
+  client::Client& api;
   client::FaultyClient control_line;
   client::FaultyClient scheduler_line;
   Fleet fleet;
@@ -113,7 +123,7 @@ Cluster::Cluster(Loop& loop, ClusterSpec spec, ClusterOptions options)
 Cluster::~Cluster() = default;
 
 client::Client& Cluster::client() {
-  return state_->admin;
+  return state_->own->client;
 }
 
 void Cluster::apply(std::vector<api::Manifest> manifests,
@@ -154,7 +164,7 @@ void Cluster::apply(std::vector<api::Manifest> manifests,
       });
       continue;
     }
-    state_->admin.create(manifest.object, [i, manifest, answer](Result<api::Object> result) {
+    state_->own->client.create(manifest.object, [i, manifest, answer](Result<api::Object> result) {
       answer(i, Applied{.manifest = manifest, .result = std::move(result)});
     });
   }
@@ -198,7 +208,7 @@ std::vector<std::string> Cluster::unsettled() const {
 }
 
 std::vector<runtime::ContainerFacts> Cluster::container_facts(const api::Key& pod) const {
-  const auto object = state_->registry.get(client::kPods, pod);
+  const auto object = state_->own->registry.get(client::kPods, pod);
   if (!object) {
     return {};
   }
@@ -216,11 +226,11 @@ bool Cluster::acts_on(const api::GroupVersionKind& gvk) {
 }
 
 store::Registry& Cluster::registry() {
-  return state_->registry;
+  return state_->own->registry;
 }
 
 std::uint64_t Cluster::changes() const {
-  return state_->store->revision() + std::as_const(state_->fleet).changes();
+  return state_->own->store->revision() + std::as_const(state_->fleet).changes();
 }
 
 void Cluster::set_line_faults(const client::Faults& faults) {

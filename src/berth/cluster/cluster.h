@@ -1,6 +1,6 @@
-// A whole cluster on one Loop: store, admission, controllers, scheduler, and a machine with agent
-// and device plugin for each node. The same code in virtual and in real time; a function of (spec,
-// seed, what is applied).
+// A whole cluster: store, admission, controllers, scheduler, and a machine with agent and device
+// plugin for each node. The same code in virtual and in real time. On one Loop it is a function of
+// (spec, seed, what is applied).
 #pragma once
 
 #include <cstdint>
@@ -44,6 +44,9 @@ struct ClusterOptions {
   store::Registry::Options registry = {};
   /// controllers::Controllers::Options::root_ca
   std::string root_ca = {};
+  /// The API of a registry that is not the cluster's own; must outlive the cluster. null: it has
+  /// one, as told above.
+  client::Client* api = nullptr;
   /// How bad the lines between the API and every component are; none by default.
   client::Faults line_faults = {};
 };
@@ -63,7 +66,7 @@ class Cluster {
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
 
-  /// The administrator's client.
+  /// The administrator's client. Precondition of this and of apply(): the registry is its own.
   client::Client& client();
 
   /// Creates the objects in a cluster's order (namespaces, classes and groups before workloads); an
@@ -93,6 +96,7 @@ class Cluster {
   // ---- for tests and fault harnesses
   // --------------------------------------------------------------
   Fleet& fleet();
+  /// Precondition: it is the cluster's own.
   store::Registry& registry();
   /// Grows with every write to the API and with every start and end of a container.
   std::uint64_t changes() const;

@@ -19,9 +19,9 @@ bool has_an_end_in_sight(const node::SimulatedMachine& machine) {
 
 } // namespace
 
-Fleet::Fleet(Loop& loop, store::Registry& registry, Rng rng, const ClusterOptions& options,
+Fleet::Fleet(Loop& loop, client::Client& api, Rng rng, const ClusterOptions& options,
              hardware::Catalogue catalogue)
-    : loop_(loop), registry_(registry), rng_(std::move(rng)), catalogue_(std::move(catalogue)),
+    : loop_(loop), api_(api), rng_(std::move(rng)), catalogue_(std::move(catalogue)),
       default_run_for_(options.default_run_for), gpu_policy_(options.gpu_policy),
       line_faults_(options.line_faults) {}
 
@@ -61,9 +61,8 @@ void Fleet::add(node::MachineOptions options, std::string_view mig) {
   options.gpu_policy = gpu_policy_;
   options.seed = rng_.next();
   Place place{.platform = options.platform};
-  place.direct = std::make_unique<client::LocalClient>(registry_, loop_);
-  place.link = std::make_unique<client::FaultyClient>(*place.direct, loop_,
-                                                      rng_.fork(machines_.size()), line_faults_);
+  place.link = std::make_unique<client::FaultyClient>(api_, loop_, rng_.fork(machines_.size()),
+                                                      line_faults_);
   const std::string name = options.name;
   place.machine = std::make_unique<node::SimulatedMachine>(loop_, *place.link, std::move(options));
   place.plugin_pause = std::make_unique<Timer>(loop_);

@@ -11,7 +11,6 @@
 #include "berth/base/loop.h"
 #include "berth/base/rng.h"
 #include "berth/client/faulty_client.h"
-#include "berth/client/local_client.h"
 #include "berth/cluster/cluster.h"
 #include "berth/cluster/spec.h"
 #include "berth/node/simulated_machine.h"
@@ -22,7 +21,7 @@ namespace berth::cluster {
 /// machine can be cut off. Machines are held and visited in the order of their making.
 class Fleet {
  public:
-  Fleet(Loop& loop, store::Registry& registry, Rng rng, const ClusterOptions& options,
+  Fleet(Loop& loop, client::Client& api, Rng rng, const ClusterOptions& options,
         hardware::Catalogue catalogue);
   ~Fleet();
   Fleet(const Fleet&) = delete;
@@ -54,7 +53,6 @@ class Fleet {
  private:
   struct Place {
     const hardware::Platform* platform = nullptr;
-    std::unique_ptr<client::LocalClient> direct;
     std::unique_ptr<client::FaultyClient> link;
     std::unique_ptr<node::SimulatedMachine> machine;
     std::string mig;                     ///< how its GPUs are cut whenever it boots
@@ -65,7 +63,7 @@ class Fleet {
   static void boot(Place& place);
 
   Loop& loop_;
-  store::Registry& registry_;
+  client::Client& api_;
   Rng rng_;
   hardware::Catalogue catalogue_;
   Duration default_run_for_;

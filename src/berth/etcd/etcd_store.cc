@@ -240,6 +240,31 @@ struct EtcdStore::State {
                                             key, found->mod_revision, expected));
   }
 
+  std::vector<Guard> guards_of(const std::vector<std::string>& names) const {
+    std::vector<Guard> out;
+    for (const std::string& name : names) {
+      const std::string key = fmt::format("{}/counted/{}", options.prefix, name);
+      const auto known = guards.find(key);
+      out.push_back({.key = key, .expected = known == guards.end() ? 0 : known->second});
+    }
+    return out;
+  }
+
+  /// Whether others wrote under these names since. What they wrote is known then.
+  bool overtaken(const std::vector<Guard>& wanted, const TxnAnswer& outcome) {
+    bool any = false;
+    std::uint64_t newest = 0;
+    for (std::size_t i = 0; i < std::min(wanted.size(), outcome.guards.size()); ++i) {
+      if (outcome.guards[i] != wanted[i].expected) {
+        any = true;
+        guards[wanted[i].key] = outcome.guards[i];
+        newest = std::max(newest, outcome.guards[i]);
+      }
+    }
+    catch_up([&] { return mirror.revision() >= newest; });
+    return any;
+  }
+
   /// The revision that etcd as a whole has.
   Result<std::uint64_t> present() {
     BERTH_TRY(
@@ -265,7 +290,8 @@ struct EtcdStore::State {
   std::string below;
   Endpoints endpoints;
   store::MemoryStore mirror;
-  std::optional<Error> broken; ///< why nothing more is written, if so
+  std::map<std::string, std::uint64_t> guards; ///< key to its mod_revision, as last seen
+  std::optional<Error> broken;                 ///< why nothing more is written, if so
   net::HttpClient background;
   Timer compaction;
   std::unique_ptr<Feed> feed;
@@ -301,8 +327,9 @@ store::ObjectList EtcdStore::list(const store::ListOptions& what) const {
   return state_->mirror.list(what);
 }
 
-Result<api::Object> EtcdStore::put(api::json::value document, std::uint64_t expected,
-                                   const store::Check& check) {
+Result<api::Object> EtcdStore::put_counted(api::json::value document, std::uint64_t expected,
+                                           const store::Check& check,
+                                           const std::vector<std::string>& names) {
   if (state_->broken) {
     return tl::unexpected(*state_->broken);
   }
@@ -311,16 +338,24 @@ Result<api::Object> EtcdStore::put(api::json::value document, std::uint64_t expe
     BERTH_CHECK(check(draft.object));
   }
   const std::string key = key_of(state_->options.prefix, draft.place);
+  const std::vector<Guard> guards = state_->guards_of(names);
   BERTH_TRY(const Endpoints::Answer answer,
-            state_->endpoints.call(kTxnPath, put_body(key, draft.value, expected)));
+            state_->endpoints.call(kTxnPath, put_body(key, draft.value, expected, guards)));
   BERTH_TRY(const TxnAnswer outcome, read_txn(answer.body));
   if (outcome.succeeded) {
+    for (const Guard& guard : guards) {
+      state_->guards[guard.key] = outcome.revision;
+    }
     return state_->settle(draft, outcome.revision, Change::Kind::Put);
   }
   if (expected == 0 && outcome.found && outcome.found->value == draft.value) {
     // What is created has a uid that no other has: an earlier try of the same request had
     // succeeded, and its answer was lost. Two updates may say the same, and one of them is refused.
     return state_->settle(draft, outcome.found->mod_revision, Change::Kind::Put);
+  }
+  if (state_->overtaken(guards, outcome)) {
+    return fail(Code::Conflict, fmt::format("other replicas wrote what {} is judged by; try again",
+                                            draft.place.key.to_string()));
   }
   return state_->mismatch(draft.place, outcome.found, expected);
 }

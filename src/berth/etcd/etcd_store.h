@@ -5,7 +5,10 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include <boost/json/value.hpp>
 
 #include "berth/net/asio_loop.h"
 #include "berth/net/http.h"
@@ -42,7 +45,12 @@ class EtcdStore final : public store::Store {
   std::optional<api::Object> get(const store::GroupKind& kind, const api::Key& key) const override;
   store::ObjectList list(const store::ListOptions& what) const override;
   Result<api::Object> put(api::json::value document, std::uint64_t expected,
-                          const store::Check& check) override;
+                          const store::Check& check) override {
+    return put_counted(std::move(document), expected, check, {});
+  }
+  Result<api::Object> put_counted(api::json::value document, std::uint64_t expected,
+                                  const store::Check& check,
+                                  const std::vector<std::string>& names) override;
   Result<api::Object> erase(api::json::value document, std::uint64_t expected) override;
   /// From a revision that etcd has and this store has not heard of yet, the watch waits for it.
   Result<std::unique_ptr<store::Subscription>> watch(const store::WatchOptions& options,

@@ -139,6 +139,26 @@ TEST_F(EtcdStores, WritersWhoCompeteLoseNothing) {
   EXPECT_GT(conflicts, 0);
 }
 
+TEST_F(EtcdStores, OfWritesUnderOneNameEachKnowsThoseBeforeIt) {
+  const auto one = open();
+  const auto two = open();
+  const auto count = [](EtcdStore& store, std::string_view name,
+                        const std::vector<std::string>& names) {
+    return store.put_counted(map(name), 0, Check(), names);
+  };
+  ASSERT_TRUE(count(*one, "x", {"quota/a", "services"}));
+  ASSERT_TRUE(count(*two, "other", {"quota/b"})) << "it has nothing to do with the first";
+  EXPECT_EQ(value_of(*two, "x"), "1") << "it is in front of an own write";
+  ASSERT_TRUE(count(*one, "y", {"quota/a"}));
+  EXPECT_EQ(value_of(*two, "y"), "");
+  const auto refused = count(*two, "z", {"services", "quota/a"});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::Conflict);
+  EXPECT_EQ(value_of(*two, "y"), "1") << "told with the refusal";
+  ASSERT_TRUE(count(*two, "z", {"services", "quota/a"}));
+  EXPECT_EQ(count(*one, "z", {"quota/c"}).error().code, Code::AlreadyExists);
+}
+
 TEST_F(EtcdStores, ACreateWhoseAnswerWasLostIsNoConflict) {
   const auto one = open();
   const auto two = open();

@@ -88,11 +88,27 @@ json::object compare(std::string_view key, std::uint64_t expected) {
           {"mod_revision", number(expected)}};
 }
 
-std::string txn(std::string_view key, std::uint64_t expected, json::object then) {
-  return json::serialize(json::object{
-      {"compare", json::array{compare(key, expected)}},
-      {"success", json::array{std::move(then)}},
-      {"failure", json::array{json::object{{"request_range", json::object{{"key", b64(key)}}}}}}});
+json::object put_of(std::string_view key, std::string_view value) {
+  return {{"request_put", json::object{{"key", b64(key)}, {"value", b64(value)}}}};
+}
+
+json::object range_of(std::string_view key) {
+  return {{"request_range", json::object{{"key", b64(key)}}}};
+}
+
+std::string txn(std::string_view key, std::uint64_t expected, json::object then,
+                const std::vector<Guard>& guards = {}) {
+  json::array compared{compare(key, expected)};
+  json::array done{std::move(then)};
+  json::array otherwise{range_of(key)};
+  for (const Guard& guard : guards) {
+    compared.push_back(compare(guard.key, guard.expected));
+    done.push_back(put_of(guard.key, ""));
+    otherwise.push_back(range_of(guard.key));
+  }
+  return json::serialize(json::object{{"compare", std::move(compared)},
+                                      {"success", std::move(done)},
+                                      {"failure", std::move(otherwise)}});
 }
 
 } // namespace
@@ -126,9 +142,9 @@ std::string range_body(const Range& range) {
   return json::serialize(body);
 }
 
-std::string put_body(std::string_view key, std::string_view value, std::uint64_t expected) {
-  return txn(key, expected,
-             json::object{{"request_put", json::object{{"key", b64(key)}, {"value", b64(value)}}}});
+std::string put_body(std::string_view key, std::string_view value, std::uint64_t expected,
+                     const std::vector<Guard>& guards) {
+  return txn(key, expected, put_of(key, value), guards);
 }
 
 std::string delete_body(std::string_view key, std::uint64_t expected) {
@@ -166,15 +182,20 @@ Result<TxnAnswer> read_txn(std::string_view body) {
   }
   TxnAnswer answer{.revision = number_at(*value, "header.revision"),
                    .succeeded = true_at(*value, "succeeded"),
-                   .found = {}};
+                   .found = {},
+                   .guards = {}};
   const json::array* responses = array_at(*value, "responses");
-  if (!answer.succeeded && responses != nullptr && !responses->empty()) {
-    const json::value* range = api::find(responses->front(), "response_range");
-    if (range != nullptr) {
-      BERTH_TRY(std::vector<KeyValue> kvs, key_values(*range));
-      if (!kvs.empty()) {
-        answer.found = std::move(kvs.front());
-      }
+  if (answer.succeeded || responses == nullptr) {
+    return answer;
+  }
+  for (const json::value& response : *responses) {
+    const json::value* range = api::find(response, "response_range");
+    BERTH_TRY(std::vector<KeyValue> kvs,
+              range == nullptr ? std::vector<KeyValue>() : key_values(*range));
+    if (&response != responses->data()) {
+      answer.guards.push_back(kvs.empty() ? 0 : kvs.front().mod_revision);
+    } else if (!kvs.empty()) {
+      answer.found = std::move(kvs.front());
     }
   }
   return answer;

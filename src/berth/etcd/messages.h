@@ -42,9 +42,16 @@ struct Range {
   bool count_only = false;
 };
 std::string range_body(const Range& range);
-/// Puts `value`, if the key's mod_revision is `expected` (0: there is no such key); else answers
-/// with what is there.
-std::string put_body(std::string_view key, std::string_view value, std::uint64_t expected);
+/// A key of no content that a write compares and puts anew, so that of writes which have it in
+/// common each knows those before it.
+struct Guard {
+  std::string key;
+  std::uint64_t expected = 0;
+};
+/// Puts `value`, and the guards, if the mod_revisions of the key and of the guards are as expected
+/// (0: there is no such key); else answers with what is there.
+std::string put_body(std::string_view key, std::string_view value, std::uint64_t expected,
+                     const std::vector<Guard>& guards = {});
 /// Removes the key, likewise.
 std::string delete_body(std::string_view key, std::uint64_t expected);
 /// Every change of keys from `key` to below `end`, from `start` on.
@@ -62,7 +69,8 @@ Result<RangeAnswer> read_range(std::string_view body);
 struct TxnAnswer {
   std::uint64_t revision = 0; ///< after it: of the write, if it succeeded
   bool succeeded = false;
-  std::optional<KeyValue> found; ///< if it did not: what the key has
+  std::optional<KeyValue> found;     ///< if it did not: what the key has
+  std::vector<std::uint64_t> guards; ///< if it did not: their mod_revisions; 0: there is none
 };
 Result<TxnAnswer> read_txn(std::string_view body);
 

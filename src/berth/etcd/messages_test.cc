@@ -20,6 +20,12 @@ TEST(EtcdMessages, RequestsAreAsTheGatewayWantsThem) {
             R"({"compare":[{"target":"MOD","result":"EQUAL","key":"YQ==","mod_revision":"3"}],)"
             R"("success":[{"request_put":{"key":"YQ==","value":"dg=="}}],)"
             R"("failure":[{"request_range":{"key":"YQ=="}}]})");
+  EXPECT_EQ(put_body("a", "v", 3, {{.key = "g", .expected = 4}}),
+            R"({"compare":[{"target":"MOD","result":"EQUAL","key":"YQ==","mod_revision":"3"},)"
+            R"({"target":"MOD","result":"EQUAL","key":"Zw==","mod_revision":"4"}],)"
+            R"("success":[{"request_put":{"key":"YQ==","value":"dg=="}},)"
+            R"({"request_put":{"key":"Zw==","value":""}}],)"
+            R"("failure":[{"request_range":{"key":"YQ=="}},{"request_range":{"key":"Zw=="}}]})");
   EXPECT_EQ(watch_body("a", "b", 9),
             R"({"create_request":{"key":"YQ==","range_end":"Yg==","start_revision":"9"}})");
 }
@@ -48,6 +54,13 @@ TEST(EtcdMessages, AnswersAreRead) {
   ASSERT_TRUE(failed.has_value());
   EXPECT_FALSE(failed->succeeded);
   EXPECT_EQ(failed->found->mod_revision, 4u);
+
+  const auto overtaken =
+      read_txn(R"({"header":{"revision":"9"},"responses":[{"response_range":{}},{"response_range":)"
+               R"({"kvs":[{"key":"Zw==","mod_revision":"8"}]}},{"response_range":{}}]})");
+  ASSERT_TRUE(overtaken.has_value());
+  EXPECT_FALSE(overtaken->found);
+  EXPECT_THAT(overtaken->guards, ElementsAre(8u, 0u));
 
   const auto watch = read_watch(
       R"({"result":{"header":{"revision":"8"},"events":[{"kv":{"key":"YQ==","mod_revision":"7",)"

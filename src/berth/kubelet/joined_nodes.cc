@@ -4,26 +4,12 @@
 #include <map>
 #include <memory>
 
-#include <fmt/format.h>
-
 namespace berth::kubelet {
-namespace {
-
-server::Status unknown(std::string_view node) {
-  return server::internal_error(fmt::format("no agent of node \"{}\" is known", node));
-}
-
-} // namespace
 
 server::Nodes* JoinedNodes::find(std::string_view node) const {
   const auto found =
       std::ranges::find_if(all_, [&](const server::Nodes* one) { return one->has(node); });
   return found == all_.end() ? nullptr : *found;
-}
-
-bool JoinedNodes::reachable(std::string_view node) const {
-  const server::Nodes* nodes = find(node);
-  return nodes != nullptr && nodes->reachable(node);
 }
 
 void JoinedNodes::open_log(
@@ -32,7 +18,7 @@ void JoinedNodes::open_log(
   if (server::Nodes* nodes = find(node)) {
     nodes->open_log(node, std::move(what), std::move(on_more), std::move(done));
   } else {
-    done(tl::unexpected(unknown(node)));
+    done(tl::unexpected(std::move(what.unreachable)));
   }
 }
 
@@ -41,7 +27,7 @@ void JoinedNodes::find_streams(std::string_view node, server::StreamRequest what
   if (server::Nodes* nodes = find(node)) {
     nodes->find_streams(node, std::move(what), std::move(done));
   } else {
-    done(tl::unexpected(unknown(node)));
+    done(tl::unexpected(std::move(what.unreachable)));
   }
 }
 

@@ -14,7 +14,6 @@ class JoinedNodes final : public server::Nodes {
   explicit JoinedNodes(std::vector<server::Nodes*> all) : all_(std::move(all)) {}
 
   bool has(std::string_view node) const override { return find(node) != nullptr; }
-  bool reachable(std::string_view node) const override;
   void
   open_log(std::string_view node, server::LogRequest what, std::function<void()> on_more,
            std::function<void(server::Answer<std::unique_ptr<server::LogReading>>)> done) override;

@@ -218,8 +218,8 @@ TEST_F(Kubelet, SaysWhyItCannotBringThem) {
 TEST_F(Kubelet, AnApiServerReadsLogsThroughIt) {
   serve();
   RemoteNodes nodes(loop, registry, {.tls = nullptr, .bearer_token = "api"});
-  EXPECT_TRUE(nodes.reachable("n"));
-  EXPECT_FALSE(nodes.reachable("m"));
+  EXPECT_TRUE(nodes.has("n"));
+  EXPECT_FALSE(nodes.has("m"));
   const auto read = [&](server::LogRequest what) {
     std::optional<net::HttpResponse> answer;
     server::answer_with_log(
@@ -251,8 +251,8 @@ TEST_F(Kubelet, AnApiServerFindsStreamsThere) {
   UsageMeter meter(loop, runtime, {.procfs = root(), .disk = root()});
   LocalNodes local("here", node, meter, {});
   JoinedNodes nodes({&local, &remote});
-  EXPECT_TRUE(nodes.reachable("here"));
-  EXPECT_TRUE(nodes.reachable("n"));
+  EXPECT_TRUE(nodes.has("here"));
+  EXPECT_TRUE(nodes.has("n"));
   std::optional<server::Answer<server::StreamPlace>> place;
   const server::StreamRequest what{
       .ns = "default", .pod = "a", .container = "c", .command = {"ls", "-l /"}, .out = true};
@@ -272,7 +272,7 @@ TEST_F(Kubelet, AnApiServerFindsStreamsThere) {
   EXPECT_EQ((*place)->url.path, "/cat");
   find("elsewhere");
   EXPECT_FALSE(place->has_value());
-  EXPECT_FALSE(nodes.reachable("elsewhere"));
+  EXPECT_FALSE(nodes.has("elsewhere"));
   EXPECT_FALSE(nodes.usage("elsewhere").has_value());
 }
 

@@ -24,7 +24,6 @@ class LocalNodes final : public server::Nodes {
       : name_(std::move(name)), local_(&local), meter_(&meter), gpus_(std::move(gpus)) {}
 
   bool has(std::string_view node) const override { return node == name_; }
-  bool reachable(std::string_view node) const override { return has(node); }
   void
   open_log(std::string_view /*node*/, server::LogRequest what, std::function<void()> on_more,
            std::function<void(server::Answer<std::unique_ptr<server::LogReading>>)> done) override {

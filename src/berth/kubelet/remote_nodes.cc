@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "berth/api/json.h"
 #include "berth/kubelet/gpu_stats.h"
 #include "berth/kubelet/remote_log.h"
@@ -18,11 +16,6 @@ namespace json = api::json;
 constexpr std::int64_t kHighestPort = 65535;
 constexpr int kOk = 200;
 constexpr Duration kPatience = Duration::seconds(10);
-
-server::Status no_agent(std::string_view node) {
-  return server::internal_error(fmt::format(
-      "no agent of node \"{}\" is known: its status names no InternalIP and kubelet port", node));
-}
 
 } // namespace
 
@@ -72,7 +65,7 @@ void RemoteNodes::open_log(
     std::function<void(server::Answer<std::unique_ptr<server::LogReading>>)> done) {
   const auto agent = agent_of(node);
   if (!agent) {
-    done(tl::unexpected(no_agent(node)));
+    done(tl::unexpected(std::move(what.unreachable)));
     return;
   }
   read_remote_log(client_, {.url = *agent, .target = log_target(what), .headers = headers()},
@@ -83,7 +76,7 @@ void RemoteNodes::find_streams(std::string_view node, server::StreamRequest what
                                std::function<void(server::Answer<server::StreamPlace>)> done) {
   auto agent = agent_of(node);
   if (!agent) {
-    done(tl::unexpected(no_agent(node)));
+    done(tl::unexpected(std::move(what.unreachable)));
     return;
   }
   done(server::StreamPlace{.loop = loop_,

@@ -29,7 +29,6 @@ class RemoteNodes final : public server::Nodes {
 
   /// Its object says where its agent listens; whether that answers is seen when it is asked.
   bool has(std::string_view node) const override;
-  bool reachable(std::string_view node) const override { return has(node); }
   void
   open_log(std::string_view node, server::LogRequest what, std::function<void()> on_more,
            std::function<void(server::Answer<std::unique_ptr<server::LogReading>>)> done) override;

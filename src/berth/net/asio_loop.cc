@@ -3,8 +3,10 @@
 #include <chrono>
 #include <deque>
 #include <map>
+#include <mutex>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
@@ -44,11 +46,28 @@ struct AsioLoop::State {
   TimerId next_id = 1;
   TimePoint armed_for = TimePoint::max(); ///< when the alarm goes off; not later than what waits
   bool turn_comes = false;                ///< run_due() is queued or running
+  std::mutex handover;
+  std::vector<Task> handed; ///< under `handover`: by other threads, not posted yet
 
   TimePoint now() const {
     const auto since =
         std::chrono::duration_cast<std::chrono::nanoseconds>(Steady::now() - steady_start);
     return start + Duration::nanos(since.count());
+  }
+
+  void post(Task task) { posted.push_back({{now(), next_id++}, std::move(task)}); }
+
+  // One wake-up takes all that is there: a busy thread wakes another once, not for each task.
+  void take_handed() {
+    std::vector<Task> taken;
+    {
+      const std::scoped_lock lock(handover);
+      taken.swap(handed);
+    }
+    for (Task& task : taken) {
+      post(std::move(task));
+    }
+    arm();
   }
 
   void arm() {
@@ -100,14 +119,20 @@ struct AsioLoop::State {
 };
 
 AsioLoop::AsioLoop() : state_(std::make_unique<State>()) {}
-AsioLoop::~AsioLoop() = default;
+
+// Tasks go while the loop is whole: what they hold may cancel timers.
+AsioLoop::~AsioLoop() {
+  state_->handed.clear();
+  state_->posted.clear();
+  std::exchange(state_->timers, {}).clear();
+}
 
 TimePoint AsioLoop::now() const {
   return state_->now();
 }
 
 void AsioLoop::post(Task task) {
-  state_->posted.push_back({{state_->now(), state_->next_id++}, std::move(task)});
+  state_->post(std::move(task));
   state_->arm();
 }
 
@@ -132,8 +157,11 @@ void AsioLoop::cancel(TimerId id) {
 }
 
 void AsioLoop::post_from_any_thread(Task task) {
-  boost::asio::post(state_->io,
-                    [this, task = std::move(task)]() mutable { post(std::move(task)); });
+  const std::scoped_lock lock(state_->handover);
+  state_->handed.push_back(std::move(task));
+  if (state_->handed.size() == 1) {
+    boost::asio::post(state_->io, [state = state_.get()] { state->take_handed(); });
+  }
 }
 
 void AsioLoop::run_for(Duration span) {

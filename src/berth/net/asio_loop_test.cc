@@ -1,5 +1,7 @@
 #include "berth/net/asio_loop.h"
 
+#include <memory>
+#include <numeric>
 #include <string>
 #include <thread>
 #include <vector>
@@ -101,6 +103,51 @@ TEST(AsioLoop, AnotherThreadMayPostAndStop) {
   loop.run();
   other.join();
   EXPECT_EQ(ran, 1);
+}
+
+TEST(AsioLoop, TasksOfOtherThreadsRunOnItInTheOrderOfEach) {
+  constexpr int kThreads = 3;
+  constexpr int kEach = 2000;
+  AsioLoop loop;
+  std::vector<std::vector<int>> ran(kThreads);
+  std::size_t open = std::size_t{kThreads} * kEach;
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([&, thread] {
+      for (int i = 0; i < kEach; ++i) {
+        loop.post_from_any_thread([&, thread, i] {
+          ran.at(static_cast<std::size_t>(thread)).push_back(i);
+          if (--open == 0) {
+            loop.stop();
+          }
+        });
+      }
+    });
+  }
+  loop.run();
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  std::vector<int> all(kEach);
+  std::iota(all.begin(), all.end(), 0);
+  EXPECT_THAT(ran, testing::Each(all));
+}
+
+// What waits when a loop goes is dropped while it can still be spoken to.
+TEST(AsioLoop, TasksThatNeverRanMayHoldItsTimers) {
+  bool ran = false;
+  {
+    AsioLoop loop;
+    const auto timer_of = [&] {
+      auto timer = std::make_shared<Timer>(loop);
+      timer->set(Duration::seconds(1), [&] { ran = true; });
+      return timer;
+    };
+    loop.post([held = timer_of()] { held->cancel(); });
+    loop.after(Duration::seconds(2), [held = timer_of()] { held->cancel(); });
+    loop.post_from_any_thread([held = timer_of()] { held->cancel(); });
+  }
+  EXPECT_FALSE(ran);
 }
 
 } // namespace

@@ -561,6 +561,10 @@ PodResourcesReport Agent::pod_resources() const {
   return report;
 }
 
+const api::Object* Agent::find_pod(const api::Key& key) const {
+  return state_->pods == nullptr ? nullptr : state_->pods->find(key);
+}
+
 const DeviceLedger& Agent::devices() const {
   return state_->devices.ledger();
 }

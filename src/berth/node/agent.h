@@ -80,6 +80,8 @@ class Agent {
   /// One line for each pod that is in motion, for people who ask why settled() is false.
   std::vector<std::string> in_motion() const;
   const DeviceLedger& devices() const;
+  /// As the API last showed it; nullptr if it is not of this node.
+  const api::Object* find_pod(const api::Key& key) const;
   /// Where device plugins register that come by another way than the socket.
   deviceplugin::Registration& plugin_registration();
   /// Who has which devices now, and which there are to have.

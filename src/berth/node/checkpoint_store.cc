@@ -65,36 +65,36 @@ Result<std::optional<std::string>> FileCheckpointStore::read() {
   }
 }
 
-Result<void> FileCheckpointStore::write(std::string_view bytes) {
-  return replace_file(path_, bytes, kMode).map_error([](Error error) {
+Result<void> FileCheckpointStore::write(Contents contents) {
+  return replace_file(path_, contents(), kMode).map_error([](Error error) {
     error.message = fmt::format("cannot write checkpoint: {}", error.message);
     return error;
   });
 }
 
 Result<std::optional<std::string>> MemoryCheckpointStore::read() {
-  return file_;
+  return bytes();
 }
 
-Result<void> MemoryCheckpointStore::write(std::string_view bytes) {
+Result<void> MemoryCheckpointStore::write(Contents contents) {
   if (space_ == Space::Full) {
     return fail(Code::Unavailable, "cannot write checkpoint: no space left on device");
   }
   if (!crash_) {
-    file_ = std::string(bytes);
+    file_ = std::move(contents);
     return {};
   }
   const Crash crash = *std::exchange(crash_, std::nullopt);
   switch (crash.at) {
   case CrashAt::Byte:
-    temporary_ = std::string(bytes.substr(0, crash.byte));
+    temporary_ = contents().substr(0, crash.byte);
     break;
   case CrashAt::BeforeSync:
   case CrashAt::BeforeRename:
-    temporary_ = std::string(bytes);
+    temporary_ = contents();
     break;
   case CrashAt::AfterRename:
-    file_ = std::string(bytes);
+    file_ = std::move(contents);
     break;
   }
   return fail(Code::Unavailable, "cannot write checkpoint: power lost");

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "berth/base/result.h"
 
@@ -15,11 +15,15 @@ namespace berth::node {
 /// in between. A write that fails or is cut short leaves the previous bytes.
 class CheckpointStore {
  public:
+  /// The bytes to be written, equal whenever it is asked.
+  using Contents = std::function<std::string()>;
+
   virtual ~CheckpointStore() = default;
 
   /// nullopt if nothing was ever written.
   virtual Result<std::optional<std::string>> read() = 0;
-  virtual Result<void> write(std::string_view bytes) = 0;
+  /// A disk that is simulated asks for the contents when somebody reads them.
+  virtual Result<void> write(Contents contents) = 0;
 };
 
 /// One file: temporary file in the same directory (name starts with "."), fsync, rename, fsync of
@@ -28,7 +32,7 @@ class FileCheckpointStore final : public CheckpointStore {
  public:
   explicit FileCheckpointStore(std::string path);
   Result<std::optional<std::string>> read() override;
-  Result<void> write(std::string_view bytes) override;
+  Result<void> write(Contents contents) override;
 
  private:
   std::string path_;
@@ -38,7 +42,7 @@ class FileCheckpointStore final : public CheckpointStore {
 class MemoryCheckpointStore final : public CheckpointStore {
  public:
   Result<std::optional<std::string>> read() override;
-  Result<void> write(std::string_view bytes) override;
+  Result<void> write(Contents contents) override;
 
   /// Where the power goes during the next write: after so many bytes of the temporary file, or
   /// later.
@@ -53,11 +57,13 @@ class MemoryCheckpointStore final : public CheckpointStore {
   enum class Space { Full, Free };
   void set_space(Space space) { space_ = space; }
   /// Puts bytes on the disk as a bad medium would.
-  void corrupt(std::string bytes) { file_ = std::move(bytes); }
-  const std::optional<std::string>& bytes() const { return file_; }
+  void corrupt(std::string bytes) {
+    file_ = [bytes = std::move(bytes)] { return bytes; };
+  }
+  std::optional<std::string> bytes() const { return file_ ? std::optional(file_()) : std::nullopt; }
 
  private:
-  std::optional<std::string> file_;
+  Contents file_; ///< none: nothing was ever written
   std::optional<std::string> temporary_;
   std::optional<Crash> crash_;
   Space space_ = Space::Free;

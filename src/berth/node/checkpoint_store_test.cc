@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -14,6 +15,10 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::StartsWith;
+
+CheckpointStore::Contents text(std::string bytes) {
+  return [bytes = std::move(bytes)] { return bytes; };
+}
 
 class File : public ::testing::Test {
  protected:
@@ -47,7 +52,7 @@ TEST_F(File, IsWhatWasWrittenLastAndNothingElseIsLeft) {
   large[5] = '\0';
   for (const std::string& bytes : {std::string("one"), large, std::string()}) {
     FileCheckpointStore store(path());
-    ASSERT_TRUE(store.write(bytes));
+    ASSERT_TRUE(store.write(text(bytes)));
     EXPECT_EQ(FileCheckpointStore(path()).read().value(), bytes);
     EXPECT_THAT(names(), ElementsAre("state"));
   }
@@ -55,10 +60,10 @@ TEST_F(File, IsWhatWasWrittenLastAndNothingElseIsLeft) {
 
 TEST_F(File, AHalfWrittenTemporaryFileIsInNobodysWay) {
   FileCheckpointStore store(path());
-  ASSERT_TRUE(store.write("whole"));
+  ASSERT_TRUE(store.write(text("whole")));
   std::ofstream(directory_ / ".state.tmp") << "half of something longer";
   EXPECT_EQ(store.read().value(), "whole");
-  ASSERT_TRUE(store.write("next"));
+  ASSERT_TRUE(store.write(text("next")));
   EXPECT_EQ(store.read().value(), "next");
 }
 
@@ -66,7 +71,7 @@ TEST_F(File, ATemporaryLinkIsNotFollowed) {
   std::ofstream(directory_ / "precious") << "kept";
   std::filesystem::create_symlink(directory_ / "precious", directory_ / ".state.tmp");
   FileCheckpointStore store(path());
-  ASSERT_TRUE(store.write("new"));
+  ASSERT_TRUE(store.write(text("new")));
   std::string kept;
   std::ifstream(directory_ / "precious") >> kept;
   EXPECT_EQ(kept, "kept");
@@ -76,26 +81,26 @@ TEST_F(File, ATemporaryLinkIsNotFollowed) {
 
 TEST_F(File, AFailedWriteSaysWhereAndLeavesWhatThereWas) {
   FileCheckpointStore store((directory_ / "missing" / "state").string());
-  const auto written = store.write("x");
+  const auto written = store.write(text("x"));
   ASSERT_FALSE(written);
   EXPECT_EQ(written.error().code, Code::NotFound);
   EXPECT_THAT(written.error().message, StartsWith("cannot write checkpoint: cannot create "));
   std::filesystem::create_directory(path());
-  EXPECT_FALSE(FileCheckpointStore(path()).write("x"));
+  EXPECT_FALSE(FileCheckpointStore(path()).write(text("x")));
   EXPECT_FALSE(FileCheckpointStore(path()).read()) << "a directory";
 }
 
 TEST(Memory, KeepsTheLastWriteThatSucceeded) {
   MemoryCheckpointStore disk;
   EXPECT_FALSE(disk.read().value());
-  ASSERT_TRUE(disk.write("one"));
+  ASSERT_TRUE(disk.write(text("one")));
   disk.set_space(MemoryCheckpointStore::Space::Full);
-  const auto full = disk.write("two");
+  const auto full = disk.write(text("two"));
   ASSERT_FALSE(full);
   EXPECT_EQ(full.error().message, "cannot write checkpoint: no space left on device");
   EXPECT_EQ(disk.read().value(), "one");
   disk.set_space(MemoryCheckpointStore::Space::Free);
-  ASSERT_TRUE(disk.write("three"));
+  ASSERT_TRUE(disk.write(text("three")));
   EXPECT_EQ(disk.read().value(), "three");
   disk.corrupt("junk");
   EXPECT_EQ(disk.read().value(), "junk");

@@ -170,16 +170,16 @@ TEST(CheckpointStore, ACrashAnywhereLeavesTheOldOrTheNew) {
   const std::string new_bytes = encode_checkpoint(later);
   const auto read_after = [&](MemoryCheckpointStore::Crash crash) {
     MemoryCheckpointStore disk;
-    EXPECT_TRUE(disk.write(old_bytes));
+    EXPECT_TRUE(disk.write([&] { return old_bytes; }));
     disk.crash_next_write(crash);
-    const auto written = disk.write(new_bytes);
+    const auto written = disk.write([&] { return new_bytes; });
     EXPECT_FALSE(written);
     const auto bytes = disk.read();
     EXPECT_TRUE(bytes && *bytes);
     const auto decoded = decode_checkpoint(**bytes);
     EXPECT_TRUE(decoded);
     // The next write is a whole one.
-    EXPECT_TRUE(disk.write(new_bytes));
+    EXPECT_TRUE(disk.write([&] { return new_bytes; }));
     EXPECT_EQ(disk.bytes(), new_bytes);
     return decoded.value_or(Checkpoint());
   };

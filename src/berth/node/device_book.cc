@@ -94,7 +94,10 @@ void DeviceBook::save() {
     checkpoint.registered[resource] = endpoints_.pool(resource)->healthy();
   }
   save_again_.cancel();
-  if (const auto written = store_->write(encode_checkpoint(checkpoint)); !written) {
+  const auto contents = [checkpoint = std::move(checkpoint)] {
+    return encode_checkpoint(checkpoint);
+  };
+  if (const auto written = store_->write(contents); !written) {
     log(LogLevel::Error, kLog, to_string(written.error()));
     save_again_.set(kSaveAgain, [this] { save(); });
   }

@@ -33,6 +33,7 @@ class Scheduler::Process : public std::enable_shared_from_this<Scheduler::Proces
 
   bool idle() const;
   bool synced() const;
+  void on_sync(Task task);
   const SchedulerStats& stats() const { return stats_; }
   const sched::Queue& queue() const { return queue_; }
   const sched::ClusterState& state() const { return state_; }

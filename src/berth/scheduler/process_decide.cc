@@ -19,6 +19,17 @@ bool Scheduler::Process::synced() const {
          std::ranges::all_of(informers_, [](const auto& informer) { return informer->synced(); });
 }
 
+void Scheduler::Process::on_sync(Task task) {
+  const auto once = std::make_shared<Task>(std::move(task));
+  for (const auto& informer : informers_) {
+    informer->on_sync([this, once] {
+      if (*once && synced()) {
+        std::exchange(*once, nullptr)();
+      }
+    });
+  }
+}
+
 bool Scheduler::Process::idle() const {
   return synced() && !queue_.can_pop() && (queue_.depth().backoff == 0 || only_vain_retries()) &&
          waiting_.size() == 0 && binding_ == 0 && !step_posted_ && !asking_;

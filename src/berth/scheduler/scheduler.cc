@@ -87,6 +87,9 @@ bool Scheduler::idle() const {
 bool Scheduler::synced() const {
   return process_->synced();
 }
+void Scheduler::on_sync(Task task) {
+  process_->on_sync(std::move(task));
+}
 SchedulerStats Scheduler::stats() const {
   return process_->stats();
 }

@@ -65,6 +65,8 @@ class Scheduler {
   /// times in a row.
   bool idle() const;
   bool synced() const;
+  /// Runs once, when synced() becomes true.
+  void on_sync(Task task);
   SchedulerStats stats() const;
   sched::Queue::Depth depth() const;
   /// For invariant checks: the scheduler's picture of the cluster.

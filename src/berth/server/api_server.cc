@@ -413,7 +413,7 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
       return *std::move(health);
     }
     if (path == "/metrics") {
-      return metrics_page();
+      return metrics_page(call);
     }
     if (path == "/metrics/gpus" && shared.nodes != nullptr) {
       call.later = [with = shared](const net::HttpRespond& respond) {
@@ -432,7 +432,7 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
     return discovery(call, path);
   }
 
-  net::HttpResponse metrics_page() const {
+  net::HttpResponse metrics_page(Call& call) const {
     RequestMetrics::Objects objects;
     for (const schema::Resource* resource : resources.all()) {
       const store::GroupKind kind{resource->group, resource->kind};
@@ -442,8 +442,15 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
             shared.registry->list({.kind = kind, .ns = "", .labels = {}}).items.size();
       }
     }
-    return prometheus_page(metrics.text(objects) +
-                           (options.more_metrics ? options.more_metrics() : std::string()));
+    std::string text = metrics.text(objects);
+    if (!options.more_metrics) {
+      return prometheus_page(std::move(text));
+    }
+    call.later = [text = std::move(text),
+                  more = options.more_metrics](const net::HttpRespond& respond) {
+      more([text, respond](const std::string& rest) { respond(prometheus_page(text + rest)); });
+    };
+    return net::HttpResponse();
   }
 
   static net::HttpResponse prometheus_page(std::string text) {

@@ -29,8 +29,9 @@ struct ApiServerOptions {
   Nodes* nodes = nullptr; ///< null: what asks for nodes is answered 501
   /// Beside the server's own: ping, etcd (what is written is kept), shutdown (readyz alone).
   std::vector<HealthCheck> checks = {};
-  /// Further metrics of the process, in Prometheus' text format; none: there are none.
-  std::function<std::string()> more_metrics = {};
+  /// Gives further metrics of the process, in Prometheus' text format, in the call or later; none:
+  /// there are none.
+  std::function<void(std::function<void(std::string)>)> more_metrics = {};
 };
 
 /// Runs on the loop's thread. Requests are decided one after the other, heartbeats before writes

@@ -36,6 +36,7 @@ struct LogRequest {
   std::string container;    ///< its name
   std::string container_id; ///< as the pod's status has it, "containerd://..."; "": by its name
   LogOptions options;
+  Status unreachable = {}; ///< the answer if the node does not answer
 };
 
 /// A log that somebody reads. Dropping it ends the reading.
@@ -63,6 +64,7 @@ struct StreamRequest {
   bool err = false;
   bool tty = false;
   std::vector<std::int32_t> ports; ///< of clients that say them beforehand
+  Status unreachable = {};         ///< the answer if the node does not answer
 };
 
 /// A streaming server that waits for it: a container runtime's, or a kubelet.
@@ -136,8 +138,6 @@ class Nodes {
 
   /// It is one of these nodes, whether it answers or not.
   virtual bool has(std::string_view node) const = 0;
-  /// Whether the node's agent answers.
-  virtual bool reachable(std::string_view node) const = 0;
   /// `done` runs once, in the call or later. `on_more` runs as a later task whenever the reading
   /// may say something else, for as long as that lives.
   virtual void open_log(std::string_view node, LogRequest what, std::function<void()> on_more,

@@ -53,9 +53,7 @@ Answer<Errand> errand_of(const Shared& shared, const Call& call) {
   errand.what.pod = call.info.name;
   errand.what.pod_uid = pod->meta().uid;
   errand.what.container = std::move(container);
-  if (!shared.nodes->reachable(errand.node)) {
-    return tl::unexpected(unreachable_streams(*pod));
-  }
+  errand.what.unreachable = unreachable_streams(*pod);
   return errand;
 }
 

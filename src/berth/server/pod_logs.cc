@@ -26,9 +26,6 @@ Answer<net::HttpResponse> pod_log(const Shared& shared, Call& call) {
   if (node.empty()) {
     return net::HttpResponse{.status = 204};
   }
-  if (!shared.nodes->reachable(node)) {
-    return tl::unexpected(unreachable(*pod, *container));
-  }
   const auto id =
       logged_container(*pod, *container, options->previous ? LogOf::Previous : LogOf::Latest);
   if (!id) {
@@ -39,7 +36,8 @@ Answer<net::HttpResponse> pod_log(const Shared& shared, Call& call) {
                   .pod_uid = pod->meta().uid,
                   .container = *container,
                   .container_id = *id,
-                  .options = *options};
+                  .options = *options,
+                  .unreachable = unreachable(*pod, *container)};
   call.later = [nodes = shared.nodes, node, what = std::move(what)](net::HttpRespond respond) {
     answer_with_log(
         [&](std::function<void()> on_more,

@@ -16,6 +16,8 @@ namespace {
 
 using model::ResourceList;
 
+constexpr int kPublishAttempts = 5;
+
 /// requests.cpu and limits.memory must be given where a quota counts them; extended resources need
 /// not.
 bool must_be_given(std::string_view name) {
@@ -258,27 +260,38 @@ Result<void> QuotaLedger::admit(const Store& store, const api::Object& object,
 }
 
 void QuotaLedger::publish(Store& store, Account& account) {
-  const auto current = store.get(kResourceQuotas, account.quota.key());
-  if (!current) {
-    return;
+  for (int attempt = 0; attempt < kPublishAttempts; ++attempt) {
+    const auto current = store.get(kResourceQuotas, account.quota.key());
+    if (!current) {
+      return;
+    }
+    if (attempt > 0) { // another process counted meanwhile; what it counted is known now
+      account = open_account(store, *current);
+    }
+    const auto written = publish_once(store, *current, account);
+    if (written || written.error().code != Code::Conflict) {
+      return;
+    }
   }
+}
+
+Result<void> QuotaLedger::publish_once(Store& store, const api::Object& current, Account& account) {
   ResourceList used = account.used;
-  const auto view = model::resource_quota_view(*current);
+  const auto view = model::resource_quota_view(current);
   for (const auto& [name, limit] : account.hard) {
     if (!is_of_pods(name) && view && (*view)->used.contains(name)) {
       used.emplace(name, (*view)->used.find(name)->second);
     }
     used.try_emplace(name);
   }
-  api::json::value document = editable(current->json());
+  api::json::value document = editable(current.json());
   document.as_object()["status"] = {{"hard", amounts(account.hard)}, {"used", amounts(used)}};
-  if (api::same(document, current->json())) {
-    return;
+  if (api::same(document, current.json())) {
+    return {};
   }
-  // Nobody else writes between the read above and this.
-  if (auto written = store.put(std::move(document), current->meta().resource_version, Check())) {
-    account.quota = *std::move(written);
-  }
+  BERTH_TRY(account.quota,
+            store.put(std::move(document), current.meta().resource_version, Check()));
+  return {};
 }
 
 void QuotaLedger::committed(Store& store, const api::Object& before, const api::Object& now) {

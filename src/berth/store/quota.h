@@ -44,6 +44,7 @@ class QuotaLedger {
   Book& book_of(const Store& store, const std::string& ns);
   static Account open_account(const Store& store, const api::Object& quota);
   static void publish(Store& store, Account& account);
+  static Result<void> publish_once(Store& store, const api::Object& current, Account& account);
 
   std::map<std::string, Book> books_; ///< by namespace
 };

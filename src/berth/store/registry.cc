@@ -23,6 +23,8 @@ namespace {
 
 constexpr std::size_t kMaxGeneratedBase = 58; // leaves five characters of a label for the suffix
 constexpr int kNameAttempts = 8;
+constexpr int kCreateAttempts = 8; ///< of what others count in at the same time
+const GroupKind kServices{"", "Service"};
 
 /// metadata members that belong to the server: an update carries the stored ones on.
 constexpr std::array<std::string_view, 8> kServerFields = {"name",
@@ -148,6 +150,25 @@ Result<void> named(Result<void> refused, const api::Object& object) {
   return tl::unexpected(std::move(error));
 }
 
+/// Names under which writes are judged by what else there is, of which processes that share the
+/// store must know of each other: quotas count, Services have addresses of their own.
+std::vector<std::string> counted_under(const Store& store, const AdmissionRequest& request,
+                                       const api::json::value& document) {
+  std::vector<std::string> names;
+  if (!store.shared()) {
+    return names;
+  }
+  if (request.kind == kServices) {
+    names.emplace_back("services");
+  }
+  const std::string ns(api::string_at(document, "metadata.namespace"));
+  const bool adds = request.before == nullptr || request.subresource == Subresource::Resize;
+  if (adds && !ns.empty() && !store.list({.kind = kResourceQuotas, .ns = ns}).items.empty()) {
+    names.push_back("quota/" + ns);
+  }
+  return names;
+}
+
 Result<void> complete_document(const Admission& chain, const AdmissionRequest& request,
                                const WriteOptions& how, api::json::value& document) {
   BERTH_CHECK(complete(chain.defaults, request, document));
@@ -189,7 +210,8 @@ Result<api::Object> Registry::put(api::json::value document, const AdmissionRequ
     }
     return judged;
   }
-  Result<api::Object> written = store_->put(std::move(document), expected, check);
+  const auto names = counted_under(*store_, request, document);
+  Result<api::Object> written = store_->put_counted(std::move(document), expected, check, names);
   if (!written && written.error().code == Code::AlreadyExists) {
     return already_exists(request.kind, name);
   }
@@ -262,6 +284,19 @@ Result<void> Registry::choose_name(const GroupKind& kind, api::json::object& met
 
 Result<api::Object> Registry::create(const api::Object& object, TimePoint now,
                                      const WriteOptions& how) {
+  Result<api::Object> made;
+  for (int attempt = 0; attempt < kCreateAttempts; ++attempt) {
+    made = create_once(object, now, how);
+    if (made || made.error().code != Code::Conflict) {
+      break;
+    }
+  }
+  return made;
+}
+
+/// Conflict: another process wrote what it is judged by.
+Result<api::Object> Registry::create_once(const api::Object& object, TimePoint now,
+                                          const WriteOptions& how) {
   const GroupKind kind = group_kind(object);
   std::string ns = object.meta().ns;
   if (api::scope_of(object.gvk()) == api::Scope::Cluster) {

@@ -69,6 +69,8 @@ class Registry {
   Result<api::Object> bind(const Binding& binding, TimePoint now, const WriteOptions& how = {});
 
  private:
+  Result<api::Object> create_once(const api::Object& object, TimePoint now,
+                                  const WriteOptions& how);
   Result<void> check_namespace(const GroupKind& kind, const std::string& ns) const;
   Result<void> make_namespace(const std::string& ns, TimePoint now);
   Result<void> choose_name(const GroupKind& kind, api::json::object& meta, const std::string& ns);

@@ -7,6 +7,8 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include <boost/json/fwd.hpp>
 
@@ -45,6 +47,12 @@ class Store {
   /// then.
   virtual Result<api::Object> put(api::json::value document, std::uint64_t expected,
                                   const Check& check) = 0;
+  /// As put(), of a write that `check` judges by what else there is, e.g. by counting. Of processes
+  /// that write under a common one of these names at once, one succeeds; to the others what it
+  /// wrote is known before they are told Conflict.
+  virtual Result<api::Object> put_counted(api::json::value document, std::uint64_t expected,
+                                          const Check& check,
+                                          const std::vector<std::string>& names);
   /// Removes the object whose last state `document` is; watches show it with the removal's
   /// revision.
   virtual Result<api::Object> erase(api::json::value document, std::uint64_t expected) = 0;

@@ -8,9 +8,9 @@
 #include <string>
 
 #include "berth/base/loop.h"
+#include "berth/cli/up/live_cluster.h"
 #include "berth/client/leader_election.h"
 #include "berth/client/local_client.h"
-#include "berth/cluster/cluster.h"
 #include "berth/store/registry.h"
 
 namespace berth::cli {
@@ -18,7 +18,7 @@ namespace berth::cli {
 /// Stands for the lead for as long as it lives, again after it has lost it.
 class Lead {
  public:
-  using MakeCluster = std::function<std::unique_ptr<cluster::Cluster>()>;
+  using MakeCluster = std::function<std::unique_ptr<LiveCluster>()>;
 
   /// `make` is called each time the lead is won; what it makes goes when the lead is lost.
   Lead(Loop& loop, store::Registry& registry, client::ElectionOptions options, MakeCluster make);
@@ -26,7 +26,8 @@ class Lead {
   Lead(const Lead&) = delete;
   Lead& operator=(const Lead&) = delete;
 
-  bool leading() const { return cluster_ != nullptr; }
+  /// null while another leads.
+  LiveCluster* cluster() const { return cluster_.get(); }
   /// Ends the cluster and gives the lead away; `done` runs when that is written.
   void resign(Task done);
 
@@ -38,7 +39,7 @@ class Lead {
   client::LocalClient client_;
   client::ElectionOptions options_;
   MakeCluster make_;
-  std::unique_ptr<cluster::Cluster> cluster_;
+  std::unique_ptr<LiveCluster> cluster_;
   std::optional<client::LeaderElection> election_;
   Timer again_;
 };

@@ -90,13 +90,15 @@ std::string label_of(const api::Labels& labels, std::string_view name) {
 }
 
 /// What the container asks for; nothing if its pod is gone.
-model::ResourceRequirements resources_of(const store::Registry& registry,
+model::ResourceRequirements resources_of(const node::Agent& agent,
                                          const runtime::ContainerStatus& container) {
-  const auto pod =
-      registry.get(store::kPods, {label_of(container.labels, runtime::kPodNamespaceLabel),
-                                  label_of(container.labels, runtime::kPodNameLabel)});
-  const auto view = pod ? model::pod_view(*pod) : tl::unexpected(pod.error());
-  if (!view || pod->meta().uid != container.pod_uid) {
+  const api::Object* pod = agent.find_pod({label_of(container.labels, runtime::kPodNamespaceLabel),
+                                           label_of(container.labels, runtime::kPodNameLabel)});
+  if (pod == nullptr || pod->meta().uid != container.pod_uid) {
+    return {};
+  }
+  const auto view = model::pod_view(*pod);
+  if (!view) {
     return {};
   }
   for (const auto* list : {&(*view)->spec.containers, &(*view)->spec.init_containers}) {
@@ -116,17 +118,16 @@ int gpus_of(const Owners& owners, const runtime::ContainerStatus& container) {
 
 } // namespace
 
-bool SimulatedNodes::reachable(std::string_view node) const {
-  const node::SimulatedMachine* machine = fleet_.find(node);
-  return machine != nullptr && machine->agent_runs();
-}
-
 void SimulatedNodes::open_log(
     std::string_view node, server::LogRequest what, std::function<void()> on_more,
     std::function<void(server::Answer<std::unique_ptr<server::LogReading>>)> done) {
   node::SimulatedMachine* machine = fleet_.find(node);
+  if (machine == nullptr || !machine->agent_runs()) {
+    done(tl::unexpected(std::move(what.unreachable)));
+    return;
+  }
   const std::string container = without_scheme(what.container_id);
-  if (machine == nullptr || !machine->runtime().log(container)) {
+  if (!machine->runtime().log(container)) {
     done(server::bad_request(
         fmt::format("unable to retrieve container logs for {}", what.container_id)));
     return;
@@ -138,8 +139,13 @@ void SimulatedNodes::open_log(
   done(std::move(reading));
 }
 
-void SimulatedNodes::find_streams(std::string_view /*node*/, server::StreamRequest what,
+void SimulatedNodes::find_streams(std::string_view node, server::StreamRequest what,
                                   std::function<void(server::Answer<server::StreamPlace>)> done) {
+  const node::SimulatedMachine* machine = fleet_.find(node);
+  if (machine == nullptr || !machine->agent_runs()) {
+    done(tl::unexpected(std::move(what.unreachable)));
+    return;
+  }
   const bool of_pod = what.kind == server::StreamRequest::Kind::PortForward;
   done(tl::unexpected(server::Status{
       .code = 501,
@@ -170,7 +176,7 @@ std::optional<server::NodeUsage> SimulatedNodes::usage(std::string_view node) co
       gpu_sharers(running_holdings(*machine->agent(), running), machine->inventory());
   std::map<std::pair<std::string, std::string>, runtime::Load> loads; // by pod, container
   for (const runtime::ContainerStatus& container : running) {
-    const model::ResourceRequirements resources = resources_of(registry_, container);
+    const model::ResourceRequirements resources = resources_of(*machine->agent(), container);
     const runtime::Load load = runtime::load_of({.pod_uid = container.pod_uid,
                                                  .container = container.name,
                                                  .resources = resources,

@@ -4,18 +4,15 @@
 #include "berth/base/loop.h"
 #include "berth/cluster/fleet.h"
 #include "berth/server/nodes.h"
-#include "berth/store/registry.h"
 
 namespace berth::cli {
 
-/// Fleet and registry must outlive it.
+/// On the fleet's loop, which must outlive it as the fleet must.
 class SimulatedNodes final : public server::Nodes {
  public:
-  SimulatedNodes(Loop& loop, cluster::Fleet& fleet, store::Registry& registry)
-      : loop_(loop), fleet_(fleet), registry_(registry) {}
+  SimulatedNodes(Loop& loop, cluster::Fleet& fleet) : loop_(loop), fleet_(fleet) {}
 
   bool has(std::string_view node) const override { return fleet_.find(node) != nullptr; }
-  bool reachable(std::string_view node) const override;
   void
   open_log(std::string_view node, server::LogRequest what, std::function<void()> on_more,
            std::function<void(server::Answer<std::unique_ptr<server::LogReading>>)> done) override;
@@ -27,7 +24,6 @@ class SimulatedNodes final : public server::Nodes {
  private:
   Loop& loop_;
   cluster::Fleet& fleet_;
-  store::Registry& registry_;
 };
 
 } // namespace berth::cli

@@ -16,11 +16,10 @@
 #include "berth/cli/up/identity.h"
 #include "berth/cli/up/issued_tokens.h"
 #include "berth/cli/up/lead.h"
+#include "berth/cli/up/live_nodes.h"
 #include "berth/cli/up/process_metrics.h"
 #include "berth/cli/up/service_notice.h"
 #include "berth/cli/up/shared_keys.h"
-#include "berth/cli/up/simulated_nodes.h"
-#include "berth/cluster/fault_injector.h"
 #include "berth/hardware/platform.h"
 #include "berth/kubelet/joined_nodes.h"
 #include "berth/kubelet/kubelet_server.h"
@@ -30,7 +29,6 @@
 #include "berth/net/asio_background.h"
 #include "berth/net/certificates.h"
 #include "berth/net/http_server.h"
-#include "berth/scheduler/scheduler.h"
 #include "berth/server/access/rbac_admission.h"
 #include "berth/server/api_server.h"
 #include "berth/store/journaled_store.h"
@@ -46,7 +44,6 @@ constexpr std::size_t kConnections = 20'000;
 constexpr const char* kLease = "berth"; // in kube-system
 constexpr Duration kClocksDiffer = Duration::minutes(5);
 constexpr Duration kShownFor = Duration::hours(24 * 365);
-constexpr std::uint64_t kFaultStream = 7; ///< of the seed; the cluster uses those before
 
 class UpProcess {
  public:
@@ -58,8 +55,7 @@ class UpProcess {
     lock_.emplace(std::move(lock));
     BERTH_CHECK(open_store());
     BERTH_TRY(const Identity identity, identity_of(options_.home, options_.address, loop_.now()));
-    make_registry(identity);
-    BERTH_CHECK(follow_faults());
+    BERTH_CHECK(make_registry(identity));
     BERTH_CHECK(listen(identity));
     const std::string host = options_.address.find(':') == std::string::npos
                                  ? options_.address
@@ -113,41 +109,32 @@ class UpProcess {
     return {};
   }
 
-  void make_registry(const Identity& identity) {
-    const store::Registry::Options rules{.namespaces = store::Registry::Namespaces::MustExist,
-                                         .admission = server::with_rbac(store::server_admission())};
+  Result<void> make_registry(const Identity& identity) {
     const auto seed = static_cast<std::uint64_t>(start_.unix_nanos());
-    const auto make_cluster = [this, seed, rules, root_ca = identity.authority.certificate] {
+    registry_ = std::make_unique<store::Registry>(
+        *store_, Rng(seed),
+        store::Registry::Options{.namespaces = store::Registry::Namespaces::MustExist,
+                                 .admission = server::with_rbac(store::server_admission())});
+    if (const auto made = store::bootstrap(*registry_, loop_.now()); !made) {
+      log(LogLevel::Error, "cluster", to_string(made.error())); // a store that does not answer
+    }
+    if (options_.api_alone) {
+      return {};
+    }
+    BERTH_CHECK(cluster::define_faults(*registry_, loop_.now()));
+    const auto make_cluster = [this, seed, root_ca = identity.authority.certificate] {
       cluster::ClusterOptions options = options_.cluster;
       options.seed = seed + ++clusters_made_;
-      options.store = store_.get();
-      options.registry = rules;
       options.root_ca = root_ca;
-      return std::make_unique<cluster::Cluster>(loop_, options_.spec, std::move(options));
+      return std::make_unique<LiveCluster>(loop_, *registry_, options_.spec, std::move(options));
     };
-    if (!options_.api_alone && !options_.etcd) {
+    if (!options_.etcd) {
       cluster_ = make_cluster();
-      registry_ = &cluster_->registry();
-      nodes_.emplace(loop_, cluster_->fleet(), cluster_->registry());
-      return;
+      return {};
     }
-    own_registry_ = std::make_unique<store::Registry>(*store_, Rng(seed), rules);
-    (void)store::bootstrap(*own_registry_, loop_.now());
-    registry_ = own_registry_.get();
-    if (!options_.api_alone) {
-      lead_ = std::make_unique<Lead>(
-          loop_, *registry_,
-          client::ElectionOptions{.name = kLease, .identity = process_identity()}, make_cluster);
-    }
-  }
-
-  Result<void> follow_faults() {
-    if (cluster_ != nullptr) {
-      BERTH_CHECK(cluster::define_faults(*registry_, loop_.now()));
-      faults_.emplace(loop_, cluster_->client(),
-                      Rng(static_cast<std::uint64_t>(start_.unix_nanos())).fork(kFaultStream),
-                      cluster_->fleet());
-    }
+    lead_ = std::make_unique<Lead>(
+        loop_, *registry_, client::ElectionOptions{.name = kLease, .identity = process_identity()},
+        make_cluster);
     return {};
   }
 
@@ -161,7 +148,8 @@ class UpProcess {
     BERTH_TRY(with.gpus, machine_gpus(loop_, options_.machine->platform.get(), with.name, say));
     const auto gpus = with.gpus;
     const std::string disk = with.root;
-    machine_.emplace(loop_, cluster_->client(), std::move(with));
+    machine_client_.emplace(*registry_, loop_);
+    machine_.emplace(loop_, *machine_client_, std::move(with));
     BERTH_CHECK(machine_->start(say));
     local_node_.emplace(loop_, machine_->runtime());
     meter_.emplace(loop_, machine_->runtime(), kubelet::MachineSource{.disk = disk});
@@ -177,7 +165,7 @@ class UpProcess {
   /// a certificate of the cluster's authority, and are believed whatever they show, as
   /// kube-apiserver believes kubelets.
   Result<void> join_nodes(const Identity& identity) {
-    if (!nodes_) {
+    if (options_.api_alone) {
       return {};
     }
     BERTH_TRY(const net::KeyPair shown,
@@ -190,7 +178,7 @@ class UpProcess {
                   {.certificate = shown.certificate, .key = shown.key, .insecure = true}));
     agents_.emplace(loop_, *registry_,
                     kubelet::RemoteNodesOptions{.tls = std::move(tls), .bearer_token = {}});
-    std::vector<server::Nodes*> all{&*nodes_, &*agents_};
+    std::vector<server::Nodes*> all{&*agents_, &nodes_};
     if (local_nodes_) {
       all.insert(all.begin(), &*local_nodes_);
     }
@@ -214,7 +202,9 @@ class UpProcess {
                                  .gpu_columns = server::GpuColumns::Shown,
                                  .nodes = all_nodes_ ? &*all_nodes_ : nullptr};
     api.access.tokens = options_.tokens;
-    api.more_metrics = [this] { return more_metrics(); };
+    api.more_metrics = [this](std::function<void(std::string)> done) {
+      more_metrics(std::move(done));
+    };
     api.checks = checks();
     if (!options_.audit_log.empty()) {
       BERTH_TRY(api.audit, audit_sink());
@@ -234,9 +224,18 @@ class UpProcess {
     return {};
   }
 
-  std::string more_metrics() const {
+  /// null: another replica leads, or there is the API alone.
+  LiveCluster* live() const { return lead_ ? lead_->cluster() : cluster_.get(); }
+
+  void more_metrics(std::function<void(std::string)> done) {
     std::string text = process_metrics(start_);
-    return cluster_ == nullptr ? text : text + std::as_const(*cluster_).scheduler().metrics();
+    LiveCluster* const cluster = live();
+    if (cluster == nullptr) {
+      done(std::move(text));
+      return;
+    }
+    cluster->scheduler_metrics([text = std::move(text), done = std::move(done)](
+                                   const std::string& more) { done(text + more); });
   }
 
   std::vector<server::HealthCheck> checks() const {
@@ -246,7 +245,7 @@ class UpProcess {
     return {{.name = "informer-sync",
              .of = server::HealthCheck::Of::Readiness,
              .holds = [this]() -> Result<void> {
-               return std::as_const(*cluster_).scheduler().synced()
+               return cluster_->scheduler_synced()
                           ? Result<void>()
                           : fail(Code::Unavailable, "the scheduler has not listed everything yet");
              }}};
@@ -288,20 +287,19 @@ class UpProcess {
   TimePoint start_;
   std::optional<HomeLock> lock_;
   std::unique_ptr<store::Store> store_;
-  std::unique_ptr<store::Registry> own_registry_;
-  std::unique_ptr<cluster::Cluster> cluster_;
+  std::unique_ptr<store::Registry> registry_;
+  std::unique_ptr<LiveCluster> cluster_;
   std::unique_ptr<Lead> lead_;
   std::uint64_t clusters_made_ = 0;
   IssuedTokens account_tokens_{loop_, [this] { return api_.get(); }};
-  std::optional<SimulatedNodes> nodes_;
+  LiveNodes nodes_{[this] { return live(); }};
+  std::optional<client::LocalClient> machine_client_;
   std::optional<node::RealMachine> machine_;
   std::optional<kubelet::LocalNode> local_node_;
   std::optional<kubelet::UsageMeter> meter_;
   std::optional<kubelet::LocalNodes> local_nodes_;
   std::optional<kubelet::RemoteNodes> agents_;
   std::optional<kubelet::JoinedNodes> all_nodes_;
-  std::optional<cluster::FaultInjector> faults_;
-  store::Registry* registry_ = nullptr;
   std::unique_ptr<server::ApiServer> api_;
   std::unique_ptr<net::HttpServer> server_;
 };

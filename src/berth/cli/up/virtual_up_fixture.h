@@ -42,7 +42,7 @@ class Collected final : public net::HttpStream {
 
 class VirtualUp : public testing::Test {
  protected:
-  VirtualUp() : cluster(loop, spec(), options()), nodes(loop, cluster.fleet(), cluster.registry()) {
+  VirtualUp() : cluster(loop, spec(), options()), nodes(loop, cluster.fleet()) {
     EXPECT_TRUE(cluster::define_faults(cluster.registry(), loop.now()).has_value());
     faults.emplace(loop, cluster.client(), Rng(7), cluster.fleet());
     server::ApiServerOptions api;
