@@ -171,6 +171,35 @@ check 'has an account' 'default' bash -c "for i in 1 2 3 4 5 6 7 8 9 10; do '$k'
 check 'with something in it' 'created' "$k" create deployment d -n doomed --image=x --replicas=2
 check 'goes with all of it' 'deleted' "$k" delete namespace doomed --timeout=60s
 refused 'others stay' 'this namespace may not be deleted' "$k" delete namespace default
+cat >"$work/policy.yaml" <<'YAML'
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: few}
+spec:
+  matchConstraints:
+    namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: strict}}
+    resourceRules: [{apiGroups: [apps], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [deployments, deployments/scale]}]
+  variables: [{name: replicas, expression: object.spec.replicas}]
+  validations: [{expression: 'variables.replicas <= 2', messageExpression: "'at most 2, not ' + string(variables.replicas)"}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: few}
+spec: {policyName: few, validationActions: [Deny]}
+YAML
+check 'a strict namespace' 'created' "$k" create namespace strict
+check 'a policy and its binding' 'validatingadmissionpolicybinding.admissionregistration.k8s.io/few created' "$k" apply -f "$work/policy.yaml"
+check 'policies have columns' 'few +1 +<unset>' "$k" get validatingadmissionpolicies
+refused 'a policy denies' "ValidatingAdmissionPolicy 'few' with binding 'few' denied request: at most 2, not 3" "$k" create deployment d -n strict --image=x --replicas=3
+check 'what it allows' 'created' "$k" create deployment d -n strict --image=x --replicas=2
+check 'its pods' 'condition met' "$k" wait --for=condition=available deployment/d -n strict --timeout=60s
+refused 'a policy of scales' 'denied request: at most 2, not 4' "$k" scale deployment d -n strict --replicas=4
+check 'pods that are there are told of' 'd-.* .and 1 other pod.: allowPrivilegeEscalation != false' "$k" label namespace strict pod-security.kubernetes.io/enforce=restricted
+refused 'pods of a restricted namespace' 'violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false .container "p"' "$k" run p -n strict --image=x
+check 'templates are warned of' 'would violate PodSecurity "restricted:latest"' "$k" create deployment e -n strict --image=x
+check 'and get no pods' 'violates PodSecurity' bash -c "for i in 1 2 3 4 5 6 7 8 9 10; do '$k' get events -n strict | grep violates && exit 0; done; exit 1"
+refused 'a level that is none' 'must be one of privileged, baseline, restricted' "$k" label namespace strict pod-security.kubernetes.io/warn=high
+check 'policies go' 'deleted' "$k" delete -f "$work/policy.yaml"
 check 'workloads go' 'statefulset.apps "db" deleted' "$k" delete -f "$work/workloads.yaml" --timeout=60s
 check 'helm uninstall' 'uninstalled' "$helm" uninstall demo
 check 'delete' 'deleted' "$k" delete -f "$work/app.yaml" --timeout=60s

@@ -18,10 +18,19 @@ const TypeRef& dyn() {
 
 class Checker {
  public:
-  Checker(std::span<const Variable> variables, std::vector<Issue>& issues)
-      : scope_(variables.begin(), variables.end()), issues_(&issues) {}
+  Checker(std::span<const Variable> variables, std::vector<Issue>& issues, NodeTypes* types)
+      : scope_(variables.begin(), variables.end()), issues_(&issues), types_(types) {}
 
   TypeRef type_of(const Node& node) {
+    TypeRef type = found(node);
+    if (types_ != nullptr) {
+      types_->insert_or_assign(&node, type);
+    }
+    return type;
+  }
+
+ private:
+  TypeRef found(const Node& node) {
     switch (node.form) {
     case Node::Form::Literal:
       return cel::type_of(node.literal);
@@ -48,7 +57,6 @@ class Checker {
     return dyn();
   }
 
- private:
   TypeRef wrong(std::size_t at, std::string what) {
     issues_->push_back({.at = at, .what = std::move(what)});
     return dyn();
@@ -71,6 +79,13 @@ class Checker {
   // ------------------------------------------------------------------------------------
 
   TypeRef select(const Node& node) {
+    if (const Node& of = *node.args[0]; of.form == Node::Form::Name && !node.optional) {
+      const auto variable = std::ranges::find_if(
+          scope_, [&](const Variable& one) { return is_qualified(one.name, of.name, node.name); });
+      if (variable != scope_.end()) {
+        return variable->type;
+      }
+    }
     const TypeRef of = type_of(*node.args[0]);
     if (of->kind == Kind::Optional) {
       return optional_of(field(node, *of->of[0]));
@@ -277,13 +292,20 @@ class Checker {
 
   std::vector<Variable> scope_;
   std::vector<Issue>* issues_;
+  NodeTypes* types_;
   bool mixed_ = false; ///< in what format() is given, where literals may hold anything
 };
 
 } // namespace
 
-TypeRef check(const Node& root, std::span<const Variable> variables, std::vector<Issue>& issues) {
-  return Checker(variables, issues).type_of(root);
+bool is_qualified(std::string_view variable, std::string_view of, std::string_view field) {
+  return variable.size() == of.size() + 1 + field.size() && variable.starts_with(of) &&
+         variable[of.size()] == '.' && variable.ends_with(field);
+}
+
+TypeRef check(const Node& root, std::span<const Variable> variables, std::vector<Issue>& issues,
+              NodeTypes* types) {
+  return Checker(variables, issues, types).type_of(root);
 }
 
 TypeRef named_type(std::string_view name) {

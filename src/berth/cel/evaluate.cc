@@ -91,11 +91,26 @@ class Evaluation {
   // ---- fields
   // ------------------------------------------------------------------------------------
 
-  static std::optional<Value> member(const Map& map, const std::string& field) {
-    return map.find(Value(map.is_object() ? unescaped(field) : field));
+  static tl::expected<std::optional<Value>, Failure> member(const Map& map,
+                                                            const std::string& field) {
+    return map.look_up(Value(map.is_object() ? unescaped(field) : field));
+  }
+
+  /// A variable whose name has a dot in it, such as "authorizer.requestResource".
+  const Value* qualified(const Node& node) const {
+    const Node& of = *node.args[0];
+    if (of.form != Node::Form::Name || node.optional) {
+      return nullptr;
+    }
+    const auto found = std::ranges::find_if(
+        scope_, [&](const Bound& one) { return is_qualified(one.name, of.name, node.name); });
+    return found == scope_.end() ? nullptr : &found->value;
   }
 
   Outcome select(const Node& node) {
+    if (const Value* variable = qualified(node)) {
+      return *variable;
+    }
     Outcome of = value_of(*node.args[0]);
     if (!of) {
       return of;
@@ -112,8 +127,12 @@ class Evaluation {
     if (map == nullptr) {
       return no_overload();
     }
-    if (auto found = member(*map, node.name)) {
-      return optional ? some(*std::move(found)) : Outcome(*std::move(found));
+    auto found = member(*map, node.name);
+    if (!found) {
+      return tl::unexpected(std::move(found).error());
+    }
+    if (*found) {
+      return optional ? some(**std::move(found)) : Outcome(**std::move(found));
     }
     return optional ? Outcome(none()) : failure(fmt::format("no such key: {}", node.name));
   }
@@ -130,7 +149,11 @@ class Evaluation {
       of = Value(*held->value);
     }
     const Map* map = of->map();
-    return map == nullptr ? no_overload() : Outcome(Value(member(*map, node.name).has_value()));
+    if (map == nullptr) {
+      return no_overload();
+    }
+    const auto found = member(*map, node.name);
+    return found ? Outcome(Value(found->has_value())) : tl::unexpected(found.error());
   }
 
   // ---- calls

@@ -121,7 +121,7 @@ Library built() {
   Library out;
   for (auto* const subject :
        {operators, conversions, text_functions, time_functions, list_functions, optional_functions,
-        quantity_functions, network_functions, version_functions}) {
+        quantity_functions, network_functions, version_functions, access_functions}) {
     for (const Declaration& one : subject()) {
       auto [name, overload] = Signature(one.signature).read(one.run);
       out[name].push_back(std::move(overload));

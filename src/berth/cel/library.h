@@ -51,5 +51,6 @@ std::vector<Declaration> optional_functions();
 std::vector<Declaration> quantity_functions();
 std::vector<Declaration> network_functions();
 std::vector<Declaration> version_functions();
+std::vector<Declaration> access_functions();
 
 } // namespace berth::cel

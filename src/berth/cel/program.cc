@@ -40,6 +40,13 @@ Result<std::shared_ptr<const Program>> Program::compile(std::string_view express
   return std::make_shared<const Program>(std::move(root), std::move(type));
 }
 
+std::uint64_t Program::estimated_cost(std::span<const Variable> variables) const {
+  std::vector<Issue> issues;
+  NodeTypes types;
+  check(*root_, variables, issues, &types);
+  return estimate_cost(*root_, types);
+}
+
 bool Program::uses(std::string_view variable) const {
   return stands_in(variable, *root_);
 }

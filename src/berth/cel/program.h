@@ -24,6 +24,8 @@ class Program {
   Program(NodePtr root, TypeRef type) : root_(std::move(root)), type_(std::move(type)) {}
 
   const TypeRef& type() const { return type_; }
+  /// What running it costs at most, with the variables that it was compiled with. O(nodes).
+  std::uint64_t estimated_cost(std::span<const Variable> variables) const;
   /// Whether the variable stands anywhere in it, not hidden by one of the same name.
   bool uses(std::string_view variable) const;
   Evaluated run(std::span<const Bound> variables, std::int64_t limit) const {

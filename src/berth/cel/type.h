@@ -2,6 +2,7 @@
 // doc/langdef.md ("Values", "Gradual Type Checking"); names as cel-go writes them in its errors.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -39,6 +40,9 @@ struct Type {
   std::string name; ///< Object, Opaque, Parameter
   std::vector<TypeRef> of;
   std::map<std::string, TypeRef, std::less<>> fields; ///< Object: by the names that objects have
+
+  /// How many characters, elements or members a value has at most; -1: that is not known.
+  std::int64_t max_elements = -1;
 
   /// How lists compare: in any order if they are sets, or maps by `keys` (x-kubernetes-list-type).
   bool set = false;

@@ -152,12 +152,24 @@ std::partial_ordering compare_numbers(const Value& a, const Value& b) {
 }
 
 TypeRef opaque_type(const Opaque& value) {
-  constexpr const char* kNames[] = {"kubernetes.Quantity", "kubernetes.URL", "net.IP", "net.CIDR",
-                                    "kubernetes.Semver"};
+  constexpr const char* kNames[] = {"kubernetes.Quantity",
+                                    "kubernetes.URL",
+                                    "net.IP",
+                                    "net.CIDR",
+                                    "kubernetes.Semver",
+                                    "kubernetes.authorization.Authorizer",
+                                    "kubernetes.authorization.PathCheck",
+                                    "kubernetes.authorization.GroupCheck",
+                                    "kubernetes.authorization.ResourceCheck",
+                                    "kubernetes.authorization.Decision"};
   return opaque(kNames[value.index()]);
 }
 
 } // namespace
+
+tl::expected<std::optional<Value>, Failure> Map::look_up(const Value& key) const {
+  return find(key);
+}
 
 const List* Value::list() const {
   const auto* held = get<std::shared_ptr<const List>>();

@@ -15,6 +15,7 @@
 
 #include "berth/api/quantity.h"
 #include "berth/base/time.h"
+#include "berth/cel/access.h"
 #include "berth/cel/ip.h"
 #include "berth/cel/semver.h"
 #include "berth/cel/type.h"
@@ -31,6 +32,11 @@ struct Null {
 struct Bytes {
   std::string bytes;
   auto operator<=>(const Bytes&) const = default;
+};
+
+/// Why an evaluation has no value: "no such key: a", "division by zero".
+struct Failure {
+  std::string what;
 };
 
 /// Immutable; shared.
@@ -50,6 +56,8 @@ class Map {
   virtual ~Map() = default;
   virtual std::size_t size() const = 0;
   virtual std::optional<Value> find(const Value& key) const = 0;
+  /// The same of a map whose values are only made when they are asked for, which may fail.
+  virtual tl::expected<std::optional<Value>, Failure> look_up(const Value& key) const;
   /// Each key once, always in the same order.
   virtual std::vector<Value> keys() const = 0;
   virtual bool is_object() const { return false; }
@@ -60,7 +68,8 @@ struct Optional {
   std::shared_ptr<const Value> value;
 };
 
-using Opaque = std::variant<api::Quantity, Url, Ip, Cidr, Semver>;
+using Opaque = std::variant<api::Quantity, Url, Ip, Cidr, Semver, Authorizer, PathCheck, GroupCheck,
+                            ResourceCheck, AccessAnswer>;
 
 /// Copying copies texts and counts references to everything larger.
 class Value {
@@ -88,10 +97,6 @@ class Value {
   Rep rep_;
 };
 
-/// Why an evaluation has no value: "no such key: a", "division by zero".
-struct Failure {
-  std::string what;
-};
 using Outcome = tl::expected<Value, Failure>;
 
 tl::unexpected<Failure> failure(std::string what);

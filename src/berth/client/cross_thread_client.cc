@@ -42,6 +42,10 @@ void request(const std::shared_ptr<FarSide>& far, Done<T> done, Ask ask) {
   });
 }
 
+store::WriteOptions judged(const store::Registry& registry) {
+  return {.admit = registry.components()};
+}
+
 class CrossThreadWatch final : public Watch {
  public:
   /// Lives and dies at home; who sends to it from afar holds it weakly and asks there only.
@@ -131,7 +135,7 @@ void CrossThreadClient::list(const ListOptions& what, Done<ObjectList> done) {
 void CrossThreadClient::create(api::Object object, Done<api::Object> done) {
   request(far_, std::move(done),
           [object = std::move(object)](store::Registry& registry, TimePoint now) {
-            return registry.create(object, now);
+            return registry.create(object, now, judged(registry));
           });
 }
 
@@ -139,7 +143,7 @@ void CrossThreadClient::update(api::Object object, Subresource subresource,
                                Done<api::Object> done) {
   request(far_, std::move(done),
           [object = std::move(object), subresource](store::Registry& registry, TimePoint now) {
-            return registry.update(object, subresource, now);
+            return registry.update(object, subresource, now, judged(registry));
           });
 }
 
@@ -149,7 +153,7 @@ void CrossThreadClient::patch(const GroupKind& kind, const api::Key& key,
   request(far_, std::move(done),
           [kind, key, merge_patch = std::move(merge_patch),
            subresource](store::Registry& registry, TimePoint now) {
-            return registry.patch(kind, key, merge_patch, subresource, now);
+            return registry.patch(kind, key, merge_patch, subresource, now, judged(registry));
           });
 }
 
@@ -157,13 +161,13 @@ void CrossThreadClient::remove(const GroupKind& kind, const api::Key& key,
                                const DeleteOptions& options, Done<api::Object> done) {
   request(far_, std::move(done),
           [kind, key, options](store::Registry& registry, TimePoint now) {
-            return registry.remove(kind, key, options, now);
+            return registry.remove(kind, key, options, now, judged(registry));
           });
 }
 
 void CrossThreadClient::bind(const Binding& binding, Done<api::Object> done) {
   request(far_, std::move(done), [binding](store::Registry& registry, TimePoint now) {
-    return registry.bind(binding, now);
+    return registry.bind(binding, now, judged(registry));
   });
 }
 

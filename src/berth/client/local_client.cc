@@ -53,6 +53,10 @@ class LocalWatch final : public Watch {
 
 } // namespace
 
+store::WriteOptions LocalClient::judged() const {
+  return {.admit = registry_->components()};
+}
+
 void LocalClient::get(const GroupKind& kind, const api::Key& key, Done<api::Object> done) {
   answer(*loop_, std::move(done), registry_->get(kind, key));
 }
@@ -62,26 +66,26 @@ void LocalClient::list(const ListOptions& what, Done<ObjectList> done) {
 }
 
 void LocalClient::create(api::Object object, Done<api::Object> done) {
-  answer(*loop_, std::move(done), registry_->create(object, loop_->now()));
+  answer(*loop_, std::move(done), registry_->create(object, loop_->now(), judged()));
 }
 
 void LocalClient::update(api::Object object, Subresource subresource, Done<api::Object> done) {
-  answer(*loop_, std::move(done), registry_->update(object, subresource, loop_->now()));
+  answer(*loop_, std::move(done), registry_->update(object, subresource, loop_->now(), judged()));
 }
 
 void LocalClient::patch(const GroupKind& kind, const api::Key& key, api::json::value merge_patch,
                         Subresource subresource, Done<api::Object> done) {
   answer(*loop_, std::move(done),
-         registry_->patch(kind, key, merge_patch, subresource, loop_->now()));
+         registry_->patch(kind, key, merge_patch, subresource, loop_->now(), judged()));
 }
 
 void LocalClient::remove(const GroupKind& kind, const api::Key& key, const DeleteOptions& options,
                          Done<api::Object> done) {
-  answer(*loop_, std::move(done), registry_->remove(kind, key, options, loop_->now()));
+  answer(*loop_, std::move(done), registry_->remove(kind, key, options, loop_->now(), judged()));
 }
 
 void LocalClient::bind(const Binding& binding, Done<api::Object> done) {
-  answer(*loop_, std::move(done), registry_->bind(binding, loop_->now()));
+  answer(*loop_, std::move(done), registry_->bind(binding, loop_->now(), judged()));
 }
 
 std::unique_ptr<Watch> LocalClient::watch(const WatchOptions& options,

@@ -33,6 +33,8 @@ class LocalClient final : public Client {
   std::unique_ptr<StandingLease> hold_lease(const LeaseSpec& lease) override;
 
  private:
+  store::WriteOptions judged() const;
+
   store::Registry* registry_;
   Loop* loop_;
 };

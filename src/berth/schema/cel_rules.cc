@@ -40,9 +40,7 @@ void compile(CelRule& rule, const cel::TypeRef& self) {
   if (absl::StripAsciiWhitespace(rule.rule).empty()) {
     return;
   }
-  const cel::Variable variables[] = {
-      {.name = kSelf, .type = self},
-      {.name = kOldSelf, .type = rule.optional_old_self ? cel::optional_of(self) : self}};
+  const std::vector<cel::Variable> variables = variables_of(rule, self);
   if (auto made = cel::Program::compile(rule.rule, variables); !made) {
     rule.error = made.error().message;
   } else if ((*made)->type()->kind != cel::Kind::Bool) {
@@ -131,6 +129,11 @@ class Builder {
 };
 
 } // namespace
+
+std::vector<cel::Variable> variables_of(const CelRule& rule, const cel::TypeRef& self) {
+  return {{.name = kSelf, .type = self},
+          {.name = kOldSelf, .type = rule.optional_old_self ? cel::optional_of(self) : self}};
+}
 
 bool CelRules::empty() const {
   return rules.empty() && fields.empty() && elements.empty() && all_of.empty();

@@ -54,6 +54,9 @@ struct CelField {
 /// passed check_rules() has none. O(size).
 std::shared_ptr<const CelRules> rules_of(const TypePtr& root);
 
+/// What a rule may name: self and oldSelf.
+std::vector<cel::Variable> variables_of(const CelRule& rule, const cel::TypeRef& self);
+
 /// What keeps a definition's rules from being rules; `field` is where the schema stands.
 FieldErrors check_rules(const CelRules& rules, const std::string& field);
 

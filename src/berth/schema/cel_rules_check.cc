@@ -7,6 +7,7 @@
 #include <boost/json/object.hpp>
 #include <fmt/format.h>
 
+#include "berth/schema/cel_rule_cost.h"
 #include "berth/schema/cel_rules.h"
 #include "berth/schema/rule_path.h"
 
@@ -37,28 +38,47 @@ class Checker {
  public:
   FieldErrors take() { return std::move(errors_); }
 
-  /// `uncorrelated`: the list above whose elements cannot be found again; "" if there is none.
-  void place(const CelRules& rules, const std::string& path, const std::string& uncorrelated) {
+  void total(const std::string& path) { costs_.judge_total(path, errors_); }
+
+  /// Above a place in the schema.
+  struct Above {
+    std::string uncorrelated; ///< the list whose elements cannot be found again; "": none
+    Cardinality times = 1;    ///< how often the place is in an object
+  };
+  void place(const CelRules& rules, const std::string& path, const Above& above) {
     for (std::size_t i = 0; i < rules.rules.size(); ++i) {
-      rule(rules.rules[i], *rules.type, fmt::format("{}.x-kubernetes-validations[{}]", path, i),
-           uncorrelated);
+      const std::string at = fmt::format("{}.x-kubernetes-validations[{}]", path, i);
+      rule(rules.rules[i], *rules.type, at, above.uncorrelated);
+      cost(rules.rules[i], rules, at, above.times);
     }
     for (std::size_t i = 0; i < rules.all_of.size(); ++i) {
-      place(rules.all_of[i], fmt::format("{}.allOf[{}]", path, i), uncorrelated);
+      place(rules.all_of[i], fmt::format("{}.allOf[{}]", path, i), above);
     }
     for (const CelField& field : rules.fields) {
-      place(field.rules, fmt::format("{}.properties[{}]", path, field.name), uncorrelated);
+      place(field.rules, fmt::format("{}.properties[{}]", path, field.name), above);
     }
     for (const CelRules& element : rules.elements) {
       const bool list = rules.type->form == Form::List;
       const bool lost = list && rules.type->list != ListKind::Map;
       place(element, fmt::format("{}.{}", path, list ? "items" : "additionalProperties"),
-            uncorrelated.empty() && lost ? path : uncorrelated);
+            {.uncorrelated = above.uncorrelated.empty() && lost ? path : above.uncorrelated,
+             .times = below(above.times, *rules.type)});
     }
   }
 
  private:
   void add(FieldError error) { errors_.push_back(std::move(error)); }
+
+  void cost(const CelRule& rule, const CelRules& place, const std::string& path,
+            const Cardinality& times) {
+    if (rule.program != nullptr) {
+      costs_.add(*rule.program, rule, place, times, path + ".rule", "rule", errors_);
+    }
+    if (rule.message_program != nullptr) {
+      costs_.add(*rule.message_program, rule, place, times, path + ".messageExpression",
+                 "messageExpression", errors_);
+    }
+  }
 
   void rule(const CelRule& rule, const Type& type, const std::string& path,
             const std::string& uncorrelated) {
@@ -124,13 +144,15 @@ class Checker {
   }
 
   FieldErrors errors_;
+  RuleCosts costs_;
 };
 
 } // namespace
 
 FieldErrors check_rules(const CelRules& rules, const std::string& field) {
   Checker checker;
-  checker.place(rules, field, "");
+  checker.place(rules, field, {});
+  checker.total(field);
   return checker.take();
 }
 

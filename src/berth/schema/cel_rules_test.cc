@@ -184,14 +184,78 @@ TEST(CelRules, AreCheckedWithTheirDefinition) {
 }
 
 TEST(CelRules, OfTransitionsCannotStandInListsWhoseElementsAreLost) {
-  const auto given = rules(R"j({"l": {"type": "array", "items": {"type": "string",
-      "x-kubernetes-validations": [{"rule": "self == oldSelf"}]}}})j");
+  const auto given = rules(R"j({"l": {"type": "array", "maxItems": 9, "items": {"type": "string",
+      "maxLength": 9, "x-kubernetes-validations": [{"rule": "self == oldSelf"}]}}})j");
   EXPECT_THAT(
       texts(check_rules(*given, "s")),
       ElementsAre("s.properties[spec].properties[l].items.x-kubernetes-validations[0].rule: "
                   "Invalid value: \"self == oldSelf\": oldSelf cannot be used on the "
                   "uncorrelatable portion of the schema within "
                   "s.properties[spec].properties[l]"));
+}
+
+struct Cost {
+  std::string name;
+  std::string list;   ///< properties.l
+  std::string rule;   ///< of the spec
+  std::string factor; ///< "": it is not too much
+};
+class RuleCost : public testing::TestWithParam<Cost> {};
+
+TEST_P(RuleCost, IsEstimatedWithTheDefinition) {
+  const auto given = rules(R"j({"l": )j" + GetParam().list + "}",
+                           R"j([{"rule": ")j" + GetParam().rule + R"j("}])j");
+  const auto errors = texts(check_rules(*given, "s"));
+  if (GetParam().factor.empty()) {
+    EXPECT_THAT(errors, IsEmpty());
+    return;
+  }
+  ASSERT_FALSE(errors.empty());
+  EXPECT_EQ(errors.front(),
+            "s.properties[spec].x-kubernetes-validations[0].rule: Forbidden: estimated rule cost "
+            "exceeds budget by factor of " +
+                GetParam().factor +
+                " (try simplifying the rule, or adding maxItems, maxProperties, and maxLength "
+                "where arrays, maps, and strings are declared)");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, RuleCost,
+    testing::Values(
+        // 1048575 elements at 5 each.
+        Cost{"one_loop", R"j({"type": "array", "items": {"type": "string"}})j",
+             "self.l.all(x, x.startsWith('a'))", ""},
+        // Each element is 3145726 bytes at most.
+        Cost{"long_texts", R"j({"type": "array", "items": {"type": "string"}})j",
+             "self.l.all(x, x.contains('abc'))", "more than 100x"},
+        Cost{"nested", R"j({"type": "array", "items": {"type": "integer"}})j",
+             "self.l.all(x, self.l.exists_one(y, x == y))", "more than 100x"},
+        Cost{"nested_and_bounded",
+             R"j({"type": "array", "maxItems": 100, "items": {"type": "integer"}})j",
+             "self.l.all(x, self.l.exists_one(y, x == y))", ""},
+        // 4000 * (3 + 4 + 4000 * (2 + 2)): 64.0 million.
+        Cost{"bounded_too_high",
+             R"j({"type": "array", "maxItems": 4000, "items": {"type": "integer"}})j",
+             "self.l.all(x, self.l.exists_one(y, x == y))", "6.4x"},
+        Cost{"made_texts", R"j({"type": "integer"})j", "string(self.l) + 'a' == 'ba'",
+             "more than 100x"},
+        Cost{"comparison", R"j({"type": "array", "items": {"type": "string", "maxLength": 63}})j",
+             "self.l == ['a']", ""}),
+    [](const auto& one) { return one.param.name; });
+
+TEST(RuleCost, OfAllRulesIsLimitedToo) {
+  const auto given = rules(R"j({"l": {"type": "array", "items": {"type": "string",
+      "x-kubernetes-validations": [{"rule": "self.contains('abc')"}]}}})j");
+  const auto errors = texts(check_rules(*given, "s"));
+  ASSERT_EQ(errors.size(), 3U);
+  EXPECT_THAT(errors[0], HasSubstr("s.properties[spec].properties[l].items.x-kubernetes-"
+                                   "validations[0].rule: Forbidden: estimated rule cost exceeds"));
+  EXPECT_EQ(errors[1], "s.properties[spec].properties[l].items.x-kubernetes-validations[0].rule: "
+                       "Forbidden: contributed to estimated rule cost total exceeding cost limit "
+                       "for entire OpenAPIv3 schema");
+  EXPECT_THAT(errors[2], HasSubstr("s: Forbidden: x-kubernetes-validations estimated rule cost "
+                                   "total for entire OpenAPIv3 schema exceeds budget by factor of "
+                                   "more than 100x"));
 }
 
 } // namespace

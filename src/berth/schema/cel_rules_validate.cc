@@ -13,6 +13,7 @@
 #include "berth/api/same.h"
 #include "berth/cel/json_value.h"
 #include "berth/schema/cel_rules.h"
+#include "berth/schema/lists.h"
 #include "berth/schema/rule_path.h"
 
 namespace berth::schema {
@@ -90,29 +91,11 @@ class Validator {
 
   void items(const CelRules& element, const Type& list, const json::array& array, const Pair& pair,
              const std::string& path) {
-    const auto* old =
-        pair.before == nullptr || list.list != ListKind::Map ? nullptr : pair.before->if_array();
+    const auto* old = pair.before == nullptr ? nullptr : pair.before->if_array();
     for (std::size_t i = 0; i < array.size(); ++i) {
       place(element, pair.below(array[i], same_element(list, array[i], old)),
             fmt::format("{}[{}]", path, i));
     }
-  }
-
-  /// The element with the same keys.
-  static const json::value* same_element(const Type& list, const json::value& element,
-                                         const json::array* old) {
-    if (old == nullptr) {
-      return nullptr;
-    }
-    const auto same = [&](const json::value& other) {
-      return std::ranges::all_of(list.list_keys, [&](const std::string& key) {
-        const json::value* one = api::find(element, key);
-        const json::value* two = api::find(other, key);
-        return (one == nullptr) == (two == nullptr) && (one == nullptr || *one == *two);
-      });
-    };
-    const auto found = std::ranges::find_if(*old, same);
-    return found == old->end() ? nullptr : &*found;
   }
 
   // ---- the rules of one place

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "berth/api/json.h"
+#include "berth/api/version_order.h"
 #include "berth/schema/cel_rules.h"
 #include "berth/schema/definition_change.h"
 #include "berth/schema/structural.h"
@@ -298,6 +299,28 @@ std::vector<std::string> selectable_fields(const json::value& version) {
   return out;
 }
 
+/// What is told of a deprecated version, with the newest one to use instead; "" of another.
+std::string deprecation(const json::value& crd, const json::value& version) {
+  if (!flag(version, "deprecated")) {
+    return "";
+  }
+  if (const std::string said = text(version, "deprecationWarning"); !said.empty()) {
+    return said;
+  }
+  const auto named = [&](std::string_view name) {
+    return fmt::format("{}/{} {}", text(crd, "spec.group"), name, text(crd, "spec.names.kind"));
+  };
+  std::string newest = text(version, "name");
+  for (const json::value& other : api::find_path(crd, "spec.versions")->as_array()) {
+    if (flag(other, "served") && !flag(other, "deprecated") &&
+        api::is_newer(text(other, "name"), newest)) {
+      newest = text(other, "name");
+    }
+  }
+  const std::string out = named(text(version, "name")) + " is deprecated";
+  return newest == text(version, "name") ? out : fmt::format("{}; use {}", out, named(newest));
+}
+
 void add_subresources(Resource& out, const json::value& version) {
   const std::vector<std::string> verbs = {"get", "patch", "update"};
   if (api::find_path(version, "subresources.status") != nullptr) {
@@ -371,6 +394,7 @@ Result<std::vector<Resource>> resources_of(const json::value& crd) {
                       .custom = true};
     resource.scope =
         text(crd, "spec.scope") == "Cluster" ? api::Scope::Cluster : api::Scope::Namespaced;
+    resource.deprecation = deprecation(crd, version);
     add_subresources(resource, version);
     resource.columns = printer_columns(version);
     resource.selectable = selectable_fields(version);

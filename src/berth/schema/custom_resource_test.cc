@@ -68,6 +68,53 @@ TEST(CustomResource, DefinesAResourceOfEachServedVersion) {
   EXPECT_EQ(gangs.type->name, "com.example.v1.Gang");
 }
 
+TEST(CustomResource, IsNotHeldToWhatAChangeLeavesAlone) {
+  const json::value crd = definition(
+      R"({"type":"object","properties":{"spec":{"type":"object","properties":{)"
+      R"("size":{"type":"integer","maximum":5},"name":{"type":"string","maxLength":3},)"
+      R"("parts":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":)"
+      R"(["key"],"items":{"type":"object","required":["key"],"properties":{"key":)"
+      R"({"type":"string"},"weight":{"type":"integer","maximum":5}}}}}}}})");
+  const auto gang = resources_of(crd)->front();
+  const auto wrong = [&](std::string_view before, std::string_view now) {
+    const json::value old = *api::parse_json(std::string(before));
+    return texts(validate(*api::parse_json(std::string(now)), *gang.type, &old));
+  };
+  EXPECT_THAT(wrong(R"({"spec":{"size":9,"name":"a"}})", R"({"spec":{"size":9,"name":"b"}})"),
+              IsEmpty());
+  EXPECT_THAT(wrong(R"({"spec":{"size":9,"name":"a"}})", R"({"spec":{"size":8,"name":"abcd"}})"),
+              ElementsAre("spec.name: Too long: may not be more than 3 bytes",
+                          "spec.size: Invalid value: 8: spec.size in body should be less than or "
+                          "equal to 5"));
+  EXPECT_THAT(wrong(R"({"spec":{"parts":[{"key":"a","weight":9},{"key":"b"}]}})",
+                    R"({"spec":{"parts":[{"key":"b","weight":9},{"key":"a","weight":9}]}})"),
+              ElementsAre("spec.parts[0].weight: Invalid value: 9: spec.parts[0].weight in body "
+                          "should be less than or equal to 5"));
+  EXPECT_THAT(wrong(R"({"spec":{"parts":[{"key":"a"},{"key":"a"}]}})",
+                    R"({"spec":{"parts":[{"key":"a"},{"key":"a"},{"key":"a"}]}})"),
+              IsEmpty())
+      << "there were duplicates before";
+}
+
+TEST(CustomResource, WarnsOfDeprecatedVersions) {
+  json::value crd = definition(R"({"type":"object"})");
+  json::array& versions = crd.as_object()["spec"].as_object()["versions"].as_array();
+  for (const char* name : {"v1beta1", "v2alpha1", "v2"}) {
+    versions.push_back(versions[0]);
+    versions.back().as_object()["name"] = name;
+    versions.back().as_object()["storage"] = false;
+  }
+  versions[1].as_object()["deprecated"] = true;
+  versions[2].as_object()["deprecated"] = true;
+  versions[2].as_object()["deprecationWarning"] = "do not";
+  const auto resources = resources_of(crd);
+  ASSERT_TRUE(resources);
+  EXPECT_EQ((*resources)[0].deprecation, "");
+  EXPECT_EQ((*resources)[1].deprecation,
+            "example.com/v1beta1 Gang is deprecated; use example.com/v2 Gang");
+  EXPECT_EQ((*resources)[2].deprecation, "do not");
+}
+
 TEST(CustomResource, RefusesDefinitionsThatDoNotHoldTogether) {
   json::value crd = definition(R"({"type":"object"})");
   json::object& spec = crd.as_object()["spec"].as_object();

@@ -1,5 +1,6 @@
 #include "berth/schema/lists.h"
 
+#include <algorithm>
 #include <set>
 
 #include <boost/json/array.hpp>
@@ -71,6 +72,22 @@ void check_at(const json::value& value, const Type& type, const std::string& pat
 
 void check_lists(const json::value& object, const Type& type, FieldErrors& errors) {
   check_at(object, type, "", errors);
+}
+
+const json::value* same_element(const Type& list, const json::value& element,
+                                const json::array* old) {
+  if (old == nullptr || list.list != ListKind::Map) {
+    return nullptr;
+  }
+  const auto same = [&](const json::value& other) {
+    return std::ranges::all_of(list.list_keys, [&](const std::string& key) {
+      const json::value* one = api::find(element, key);
+      const json::value* two = api::find(other, key);
+      return (one == nullptr) == (two == nullptr) && (one == nullptr || *one == *two);
+    });
+  };
+  const auto found = std::ranges::find_if(*old, same);
+  return found == old->end() ? nullptr : &*found;
 }
 
 } // namespace berth::schema

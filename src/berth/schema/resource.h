@@ -49,8 +49,9 @@ struct Resource {
   std::vector<std::string> categories;
   std::vector<std::string> verbs; ///< "create", "delete", ..., in discovery's order
   std::vector<Subresource> subresources;
-  TypePtr type;        ///< of one object; never null
-  bool custom = false; ///< defined by a CustomResourceDefinition
+  TypePtr type;            ///< of one object; never null
+  std::string deprecation; ///< what those who use it are warned of; "": it is not deprecated
+  bool custom = false;     ///< defined by a CustomResourceDefinition
   /// Of custom ones: the openAPIV3Schema as it was written, for OpenAPI.
   std::shared_ptr<const boost::json::value> schema;
   std::shared_ptr<const CelRules> rules; ///< of custom ones: never null

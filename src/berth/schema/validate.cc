@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -9,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "berth/api/json.h"
+#include "berth/api/same.h"
 #include "berth/schema/format.h"
 #include "berth/schema/lists.h"
 #include "berth/schema/rules.h"
@@ -72,11 +74,22 @@ class Validator {
  public:
   FieldErrors take() { return std::move(errors_); }
 
-  // Of the root, metadata has a type of its own that decoding has checked.
-  void value(const json::value& value, const Type& type, const std::string& path) {
-    if (!type.structural) {
+  /// `old`: what stood in its place; null if nothing is known to have.
+  void value(const json::value& value, const json::value* old, const Type& type,
+             const std::string& path) {
+    if (!type.structural) { // of the root, metadata has a type of its own that decoding has checked
       return;
     }
+    const std::size_t before = errors_.size();
+    judge(value, old, type, path);
+    if (errors_.size() > before && old != nullptr && api::same(value, *old)) {
+      errors_.erase(errors_.begin() + static_cast<std::ptrdiff_t>(before), errors_.end());
+    }
+  }
+
+ private:
+  void judge(const json::value& value, const json::value* old, const Type& type,
+             const std::string& path) {
     const std::string_view type_name = wanted(type);
     if (value.is_null()) {
       if (!type_name.empty() && !type.nullable) {
@@ -92,17 +105,16 @@ class Validator {
       scalar(value, *type.rules, path);
     }
     if (const auto* array = value.if_array()) {
-      list(*array, type, path);
+      list(*array, old == nullptr ? nullptr : old->if_array(), type, path);
     }
     if (type.rules) {
       allowed(value, *type.rules, path);
     }
     if (const auto* object = value.if_object()) {
-      members(*object, type, path);
+      members(*object, old == nullptr ? nullptr : old->if_object(), type, path);
     }
   }
 
- private:
   void wrong_type(const std::string& path, std::string_view type, const json::value& value) {
     const std::string_view kind = kind_of(value);
     add(type_invalid(named(path), json::value(kind),
@@ -224,10 +236,12 @@ class Validator {
   // ---- what a value holds
   // ------------------------------------------------------------------------
 
-  void list(const json::array& array, const Type& type, const std::string& path) {
+  void list(const json::array& array, const json::array* old, const Type& type,
+            const std::string& path) {
     if (type.form == Form::List) {
       for (std::size_t i = 0; i < array.size(); ++i) {
-        value(array[i], *type.element, fmt::format("{}[{}]", path, i));
+        value(array[i], same_element(type, array[i], old), *type.element,
+              fmt::format("{}[{}]", path, i));
       }
     }
     if (type.rules) {
@@ -235,18 +249,22 @@ class Validator {
     }
   }
 
-  void members(const json::object& object, const Type& type, const std::string& path) {
+  void members(const json::object& object, const json::object* old, const Type& type,
+               const std::string& path) {
+    const auto before = [&](std::string_view name) {
+      return old == nullptr || type.atomic ? nullptr : old->if_contains(name);
+    };
     if (type.rules && !sizes(object, *type.rules, path)) {
       return;
     }
     if (type.form == Form::Map) {
       for (const auto& [name, member] : object) {
-        value(member, *type.element, child(path, name));
+        value(member, before(name), *type.element, child(path, name));
       }
     }
     for (const Field& field : type.fields) {
       if (const json::value* member = object.if_contains(field.name)) {
-        value(*member, *field.type, child(path, field.name));
+        value(*member, before(field.name), *field.type, child(path, field.name));
       }
     }
     if (type.rules) {
@@ -372,11 +390,20 @@ class Validator {
 
 } // namespace
 
-FieldErrors validate(const json::value& object, const Type& type) {
+FieldErrors validate(const json::value& object, const Type& type, const json::value* before) {
   Validator validator;
-  validator.value(object, type, "");
+  validator.value(object, before, type, "");
   FieldErrors out = validator.take();
-  check_lists(object, type, out);
+  FieldErrors lists;
+  check_lists(object, type, lists);
+  if (!lists.empty() && before != nullptr) {
+    FieldErrors old;
+    check_lists(*before, type, old);
+    if (!old.empty()) {
+      lists.clear();
+    }
+  }
+  std::ranges::move(lists, std::back_inserter(out));
   return out;
 }
 

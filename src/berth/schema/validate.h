@@ -14,7 +14,11 @@ namespace berth::schema {
 void apply_defaults(boost::json::value& object, const Type& type);
 
 /// Forms, value validations, then uniqueness in lists that are sets or maps. What is written as
-/// expressions is judged by cel_rules.h.
-FieldErrors validate(const boost::json::value& object, const Type& type);
+/// expressions is judged by cel_rules.h. `before`: the version that it replaces, or null. What is
+/// wrong with a value is not held against a write that leaves the value as it was (ratcheting,
+/// KEP-4008), nor are lists with duplicates if there were some. O(size), and once more for each
+/// error.
+FieldErrors validate(const boost::json::value& object, const Type& type,
+                     const boost::json::value* before = nullptr);
 
 } // namespace berth::schema

@@ -16,16 +16,19 @@
 #include "berth/server/binding.h"
 #include "berth/server/body.h"
 #include "berth/server/call.h"
+#include "berth/server/certificate_signer.h"
 #include "berth/server/compress.h"
 #include "berth/server/definitions.h"
 #include "berth/server/discovery.h"
 #include "berth/server/eviction.h"
 #include "berth/server/gpu_page.h"
+#include "berth/server/judged_write.h"
 #include "berth/server/live_resources.h"
 #include "berth/server/live_streams.h"
 #include "berth/server/openapi_pages.h"
 #include "berth/server/pod_connections.h"
 #include "berth/server/pod_logs.h"
+#include "berth/server/policies/policies.h"
 #include "berth/server/reading.h"
 #include "berth/server/request_metrics.h"
 #include "berth/server/scale.h"
@@ -93,6 +96,38 @@ bool is_part_of_object(std::string_view subresource) {
          subresource == "ephemeralcontainers" || subresource == "resize";
 }
 
+/// The options of a connection as an object: what its query says.
+boost::json::object connection_options(const api::GroupVersionKind& kind,
+                                       const net::HttpHeaders& query) {
+  boost::json::object out{{"kind", kind.kind}, {"apiVersion", kind.api_version()}};
+  for (const char* name : {"stdin", "stdout", "stderr", "tty"}) {
+    if (flag(query, name)) {
+      out[name] = true;
+    }
+  }
+  if (const auto container = parameter(query, "container"); !container.empty()) {
+    out["container"] = container;
+  }
+  for (const auto& [name, value] : query) {
+    if (name == "command") {
+      boost::json::value& command = out["command"];
+      (command.is_array() ? command.get_array() : command.emplace_array()).emplace_back(value);
+    }
+  }
+  return out;
+}
+
+/// What users of the resource are warned of; "" if it is not deprecated.
+std::string_view deprecation_of(const schema::Resource& resource) {
+  if (resource.custom || !resource.group.empty()) {
+    return resource.deprecation;
+  }
+  return resource.plural == "endpoints"
+             ? "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
+         : resource.plural == "componentstatuses" ? "v1 ComponentStatus is deprecated in v1.19+"
+                                                  : "";
+}
+
 bool contains(const std::vector<std::string>& all, std::string_view one) {
   return std::ranges::find(all, one) != all.end();
 }
@@ -108,6 +143,7 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
                                           .resources = &resources,
                                           .pages = &pages,
                                           .rbac = &access->rbac(),
+                                          .policies = nullptr,
                                           .gpu_columns = options.gpu_columns,
                                           .nodes = options.nodes,
                                           .connections = &connections},
@@ -187,7 +223,13 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
       });
       return;
     }
-    give(turn, answered ? *std::move(answered) : to_response(std::move(answered).error()));
+    if (!answered) {
+      net::HttpResponse refusal = to_response(std::move(answered).error());
+      add_warnings(call, refusal);
+      give(turn, std::move(refusal));
+      return;
+    }
+    give(turn, *std::move(answered));
   }
 
   void give(const std::shared_ptr<Turn>& turn, net::HttpResponse response) {
@@ -263,6 +305,7 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
                    .code = response.status,
                    .reason = {},
                    .message = {},
+                   .annotations = turn.call.notes.annotations,
                    .received = turn.received,
                    .sent = shared.loop->now()});
     }
@@ -312,6 +355,9 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
       return tl::unexpected(std::move(wanted).error());
     }
     call.wanted = *wanted;
+    if (const std::string_view why = deprecation_of(*resource); !why.empty()) {
+      call.notes.warnings.emplace_back(why);
+    }
     if (Access::answers(call.info)) {
       return review(call, *resource);
     }
@@ -339,6 +385,9 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
       const patch::Target target = write_target(resource, "");
       body = patch::track_update(target, target.zero, std::move(body),
                                  writer_of(shared, call, *query));
+    }
+    if (auto judged = judge_errand(shared, call, {.kind = gvk, .object = &body}); !judged) {
+      return tl::unexpected(std::move(judged).error());
     }
     const auto reviewed = access->answer(call.info, call.user, body, shared.loop->now());
     if (!reviewed) {
@@ -391,6 +440,9 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
         return pod_log(shared, call);
       }
       if (sub->name == "exec" || sub->name == "attach" || sub->name == "portforward") {
+        if (auto judged = judge_connection(call); !judged) {
+          return tl::unexpected(std::move(judged).error());
+        }
         return pod_connection(shared, call);
       }
     }
@@ -401,6 +453,17 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
                                "API server",
                                resource.plural, sub->name),
         .details = nullptr});
+  }
+
+  /// exec, attach and port-forward, whose object are their options.
+  Answer<void> judge_connection(Call& call) {
+    const std::string& what = call.info.subresource;
+    const api::GroupVersionKind kind{"", "v1",
+                                     what == "exec"     ? "PodExecOptions"
+                                     : what == "attach" ? "PodAttachOptions"
+                                                        : "PodPortForwardOptions"};
+    const boost::json::value object = connection_options(kind, call.query);
+    return judge_errand(shared, call, {.operation = "CONNECT", .kind = kind, .object = &object});
   }
 
   /// What is no resource: discovery, health, version.
@@ -496,9 +559,11 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
   OpenApiPages openapi{resources};
   ListPages pages;
   std::unique_ptr<Access> access;
+  std::unique_ptr<Policies> policies;
   Shared shared;
   Definitions definitions;
   std::unique_ptr<ClusterRoleAggregation> aggregation;
+  std::unique_ptr<CertificateSigner> signer;
   FlowControl flow;
   AuditLog audit;
   RequestMetrics metrics;
@@ -519,12 +584,20 @@ Result<std::unique_ptr<ApiServer>> ApiServer::open(Loop& loop, store::Registry& 
   const auto seed = static_cast<std::uint64_t>(loop.now().unix_nanos());
   BERTH_TRY(auto access, Access::open(registry, *options.account_key, options.access, Rng(seed)));
   auto state = std::make_shared<State>(loop, registry, std::move(options), std::move(access));
+  BERTH_TRY(state->policies, Policies::open(registry, state->resources, state->access->rbac()));
+  state->shared.policies = state->policies.get();
+  registry.judge_components_by(judged_components(*state->policies));
   BERTH_TRY(state->aggregation, ClusterRoleAggregation::open(loop, registry));
+  if (state->options.authority) {
+    BERTH_TRY(state->signer, CertificateSigner::open(loop, registry, *state->options.authority));
+  }
   BERTH_CHECK(ensure_bootstrap_policy(registry, loop.now()));
   return std::unique_ptr<ApiServer>(new ApiServer(std::move(state)));
 }
 
-ApiServer::~ApiServer() = default;
+ApiServer::~ApiServer() {
+  state_->shared.registry->judge_components_by({});
+}
 
 void ApiServer::drain() {
   state_->draining = true;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "berth/base/loop.h"
+#include "berth/net/certificates.h"
 #include "berth/net/http_server.h"
 #include "berth/server/access/access.h"
 #include "berth/server/access/audit.h"
@@ -23,7 +24,9 @@ struct ApiServerOptions {
   std::string address = "127.0.0.1:6443"; ///< told in discovery
   AccessOptions access = {};
   std::optional<TokenKey> account_key =
-      {};                    ///< signs service accounts' tokens; none: one for this process
+      {}; ///< signs service accounts' tokens; none: one for this process
+  /// Signs certificates that are asked for and approved; none: nobody does.
+  std::optional<net::KeyPair> authority = {};
   AuditLog::Sink audit = {}; ///< none: nothing is audited
   GpuColumns gpu_columns = GpuColumns::Hidden;
   Nodes* nodes = nullptr; ///< null: what asks for nodes is answered 501

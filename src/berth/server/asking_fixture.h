@@ -3,6 +3,8 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -20,6 +22,7 @@ class Asking : public testing::Test {
     ApiServerOptions options;
     options.access.tokens.add(
         "admin", {.name = "admin", .uid = {}, .groups = {"system:masters"}, .extra = {}});
+    options.audit = [this](std::string_view line) { audit_lines.emplace_back(line); };
     server = *ApiServer::open(loop, registry, std::move(options));
     loop.run_until(loop.now());
   }
@@ -36,6 +39,7 @@ class Asking : public testing::Test {
     return answer;
   }
 
+  std::vector<std::string> audit_lines;
   VirtualLoop loop{TimePoint::from_unix_seconds(1'700'000'000)};
   store::MemoryStore store;
   store::Registry registry{store,

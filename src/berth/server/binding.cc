@@ -4,6 +4,7 @@
 
 #include "berth/api/json.h"
 #include "berth/server/body.h"
+#include "berth/server/judged_write.h"
 #include "berth/store/errors.h"
 
 namespace berth::server {
@@ -59,6 +60,10 @@ Answer<net::HttpResponse> bind_pod(const Shared& shared, Call& call) {
         binding.annotations.emplace(key, std::string_view(value.get_string()));
       }
     }
+  }
+  const Errand errand{.kind = {"", "v1", "Binding"}, .object = &*body, .dry_run = query->dry_run};
+  if (auto judged = judge_errand(shared, call, errand); !judged) {
+    return tl::unexpected(std::move(judged).error());
   }
   const auto bound =
       shared.registry->bind(binding, shared.loop->now(), {.dry_run = query->dry_run});

@@ -1,7 +1,9 @@
 #include "berth/server/body.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -147,7 +149,7 @@ Answer<api::json::value> checked_object(Call& call, const api::GroupVersionKind&
   if (!decoded) {
     return tl::unexpected(status_of(decoded.error()));
   }
-  call.warnings.insert(call.warnings.end(), decoded->warnings.begin(), decoded->warnings.end());
+  std::ranges::copy(decoded->warnings, std::back_inserter(call.notes.warnings));
   bring_into_normal_form(gvk, decoded->object);
   return std::move(decoded->object);
 }

@@ -19,6 +19,8 @@
 
 namespace berth::server {
 
+class Policies;
+
 /// What the server's parts work on; outlives every call.
 struct Shared {
   Loop* loop;
@@ -26,6 +28,7 @@ struct Shared {
   Resources* resources;
   ListPages* pages;
   const Rbac* rbac;
+  const Policies* policies;
   GpuColumns gpu_columns;
   Nodes* nodes; ///< null: there are none
   LiveConnections* connections;
@@ -40,7 +43,7 @@ struct Call {
   net::HttpHeaders query;
   User user;
   Wanted wanted;
-  std::vector<std::string> warnings; ///< told in Warning headers
+  store::AdmissionNotes notes; ///< warnings are told in Warning headers
   Later later; ///< set by who answers: what it returned is not the answer, this gives it
 };
 

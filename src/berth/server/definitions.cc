@@ -209,7 +209,7 @@ Result<void> judge_by_schema(const schema::Resource& resource, const api::Object
                       std::back_inserter(wrong));
   } else if (resource.custom) {
     schema::apply_defaults(document, *resource.type);
-    wrong = schema::validate(document, *resource.type);
+    wrong = schema::validate(document, *resource.type, before ? &before.json() : nullptr);
     judge_by_rules(resource, before, document, wrong);
   }
   if (wrong.empty()) {

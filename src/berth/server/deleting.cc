@@ -6,6 +6,7 @@
 #include "berth/server/body.h"
 #include "berth/server/definitions.h"
 #include "berth/server/event_views.h"
+#include "berth/server/judged_write.h"
 #include "berth/server/list_query.h"
 #include "berth/server/writing.h"
 #include "berth/server/written_object.h"
@@ -46,7 +47,7 @@ void hold_for_cleanup(const Shared& shared, const api::Object& definition) {
 
 } // namespace
 
-Answer<net::HttpResponse> delete_object(const Shared& shared, const Call& call,
+Answer<net::HttpResponse> delete_object(const Shared& shared, Call& call,
                                         const schema::Resource& resource) {
   const auto query = delete_query(call);
   if (!query) {
@@ -66,7 +67,7 @@ Answer<net::HttpResponse> delete_object(const Shared& shared, const Call& call,
   }
   const auto left =
       shared.registry->remove(stored_kind(resource), key_of(call, resource), query->options,
-                              shared.loop->now(), {.dry_run = query->dry_run});
+                              shared.loop->now(), judged_write(shared, call, query->dry_run));
   if (!left) {
     return tl::unexpected(status_of(left.error()));
   }
@@ -84,7 +85,7 @@ Answer<net::HttpResponse> delete_object(const Shared& shared, const Call& call,
   return answer(200, call, encode(success_document(std::move(details)), call.wanted.encoding));
 }
 
-Answer<net::HttpResponse> delete_objects(const Shared& shared, const Call& call,
+Answer<net::HttpResponse> delete_objects(const Shared& shared, Call& call,
                                          const schema::Resource& resource) {
   const auto query = delete_query(call);
   if (!query) {
@@ -99,7 +100,7 @@ Answer<net::HttpResponse> delete_objects(const Shared& shared, const Call& call,
   for (const api::Object& object : found.items) {
     const auto removed =
         shared.registry->remove(stored_kind(resource), object.key(), query->options,
-                                shared.loop->now(), {.dry_run = query->dry_run});
+                                shared.loop->now(), judged_write(shared, call, query->dry_run));
     if (removed) {
       left.push_back(object);
     } else if (removed.error().code != Code::NotFound) {

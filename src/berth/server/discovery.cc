@@ -7,6 +7,8 @@
 #include <boost/json/value.hpp>
 #include <fmt/format.h>
 
+#include "berth/api/version_order.h"
+
 namespace berth::server {
 namespace {
 
@@ -27,16 +29,6 @@ struct Group {
   std::vector<Version> versions; ///< the preferred one first
 };
 
-/// Kubernetes' order of preference: v2 before v1 before v1beta1 before v1alpha1.
-bool preferred(const Version& a, const Version& b) {
-  const auto rank = [](std::string_view version) {
-    const std::size_t beta = version.find("beta");
-    const std::size_t alpha = version.find("alpha");
-    return beta != std::string_view::npos ? 1 : alpha != std::string_view::npos ? 0 : 2;
-  };
-  return rank(a.name) != rank(b.name) ? rank(a.name) > rank(b.name) : a.name > b.name;
-}
-
 std::vector<Group> groups_of(const Resources& resources) {
   std::vector<Group> groups;
   for (const Resource* resource : resources.all()) {
@@ -52,7 +44,7 @@ std::vector<Group> groups_of(const Resources& resources) {
     version->resources.push_back(resource);
   }
   for (Group& group : groups) {
-    std::ranges::stable_sort(group.versions, preferred);
+    std::ranges::stable_sort(group.versions, api::is_newer, &Version::name);
   }
   return groups;
 }

@@ -8,6 +8,7 @@
 #include "berth/api/json.h"
 #include "berth/api/selector.h"
 #include "berth/server/body.h"
+#include "berth/server/judged_write.h"
 
 namespace berth::server {
 namespace {
@@ -247,6 +248,11 @@ Answer<net::HttpResponse> evict_pod(const Shared& shared, Call& call) {
   const auto eviction = wanted(call, *body, query->dry_run, *pod);
   if (!eviction) {
     return tl::unexpected(eviction.error());
+  }
+  const Errand errand{
+      .kind = {"policy", "v1", "Eviction"}, .object = &*body, .dry_run = eviction->dry_run};
+  if (auto judged = judge_errand(shared, call, errand); !judged) {
+    return tl::unexpected(std::move(judged).error());
   }
   if (auto asked = ask_budgets(shared, *pod, eviction->dry_run); !asked) {
     return tl::unexpected(std::move(asked).error());

@@ -10,6 +10,7 @@
 #include "berth/server/body.h"
 #include "berth/server/definitions.h"
 #include "berth/server/event_views.h"
+#include "berth/server/judged_write.h"
 #include "berth/server/write_target.h"
 #include "berth/server/writing.h"
 #include "berth/server/written_object.h"
@@ -78,15 +79,14 @@ Answer<net::HttpResponse> create_by_apply(const Shared& shared, Call& call, cons
   if (!object) {
     return tl::unexpected(object.error());
   }
-  return told(shared, call, how.resource, 201,
-              shared.registry->create(
-                  *object, shared.loop->now(),
-                  {.dry_run = how.query.dry_run,
-                   .defaulted = [&shared, &call, &how](json::value& made) -> Result<void> {
-                     BERTH_CHECK(judge_by_schema(how.resource, {}, made));
-                     return judge_grant(
-                         {.rbac = *shared.rbac, .user = call.user, .info = call.info}, {}, made);
-                   }}));
+  store::WriteOptions write = judged_write(shared, call, how.query.dry_run);
+  write.defaulted = [&shared, &call, &how](json::value& made) -> Result<void> {
+    BERTH_CHECK(judge_by_schema(how.resource, {}, made));
+    return judge_grant({.rbac = *shared.rbac, .user = call.user, .info = call.info}, {}, made);
+  };
+  const auto made = shared.registry->create(*object, shared.loop->now(), write);
+  warn_of(call, made, nullptr);
+  return told(shared, call, how.resource, 201, made);
 }
 
 } // namespace
@@ -126,6 +126,16 @@ Answer<net::HttpResponse> patch_object(const Shared& shared, Call& call,
     return create_by_apply(shared, call, how, *std::move(document));
   }
   if (api::same(*document, live->json())) {
+    const auto admitted = judged_write(shared, call, query->dry_run)
+                              .admit({.operation = store::Attempt::Operation::Update,
+                                      .kind = stored_kind(resource),
+                                      .subresource = subresource_of(call),
+                                      .object = &*live,
+                                      .before = &*live,
+                                      .dry_run = query->dry_run});
+    if (!admitted) {
+      return tl::unexpected(status_of(admitted.error()));
+    }
     return told(shared, call, resource, 200, *live);
   }
   if (const std::string_view uid = api::string_at(*document, "metadata.uid");
@@ -163,8 +173,10 @@ Answer<net::HttpResponse> patch_object(const Shared& shared, Call& call,
       return judge_grant({.rbac = *shared.rbac, .user = call.user, .info = call.info}, *live, next);
     };
   }
-  return told(shared, call, resource, 200,
-              shared.registry->update(*object, subresource_of(call), shared.loop->now(), write));
+  const auto written =
+      shared.registry->update(*object, subresource_of(call), shared.loop->now(), write);
+  warn_of(call, written, &*live);
+  return told(shared, call, resource, 200, written);
 }
 
 } // namespace berth::server

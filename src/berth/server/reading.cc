@@ -1,5 +1,6 @@
 #include "berth/server/reading.h"
 
+#include <set>
 #include <utility>
 
 #include "berth/api/json.h"
@@ -22,15 +23,22 @@ Answer<RenderOptions> render_options(const Shared& shared, const Call& call) {
   return options;
 }
 
+void add_warnings(const Call& call, net::HttpResponse& response) {
+  std::set<std::string_view> told; // each once
+  for (const std::string& warning : call.notes.warnings) {
+    if (told.insert(warning).second) {
+      response.headers.emplace_back("Warning", "299 - " + api::to_json(api::json::value(warning)));
+    }
+  }
+}
+
 net::HttpResponse answer(int status, const Call& call, std::string body) {
   net::HttpResponse response{
       .status = status,
       .headers = {{"Content-Type", std::string(content_type(call.wanted.encoding))},
                   {"Cache-Control", "no-cache, private"}},
       .body = std::move(body)};
-  for (const std::string& warning : call.warnings) {
-    response.headers.emplace_back("Warning", "299 - " + api::to_json(api::json::value(warning)));
-  }
+  add_warnings(call, response);
   return response;
 }
 

@@ -20,6 +20,8 @@ Answer<net::HttpResponse> watch_objects(const Shared& shared, const Call& call,
 
 /// The form that the client wants of an answer with objects.
 Answer<RenderOptions> render_options(const Shared& shared, const Call& call);
+/// What there is to say beside the answer.
+void add_warnings(const Call& call, net::HttpResponse& response);
 net::HttpResponse answer(int status, const Call& call, std::string body);
 
 } // namespace berth::server

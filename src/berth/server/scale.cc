@@ -10,6 +10,7 @@
 #include "berth/patch/request.h"
 #include "berth/schema/catalogue.h"
 #include "berth/server/body.h"
+#include "berth/server/judged_write.h"
 #include "berth/server/write_target.h"
 
 namespace berth::server {
@@ -160,11 +161,23 @@ Answer<net::HttpResponse> answer_scale(const Shared& shared, Call& call,
         api::object_at(document, "metadata")["resourceVersion"] = version;
       }
     });
-    const auto written = shared.registry->update(
-        scaled, store::Subresource::None, shared.loop->now(),
-        // Nobody comes to own what is scaled of a custom resource.
-        resource.custom ? store::WriteOptions{.dry_run = query->dry_run}
-                        : tracked_write(shared, call, resource, *query, *live));
+    const json::value before(shown.value_or(json::object()));
+    if (auto judged = judge_errand(shared, call,
+                                   {.operation = "UPDATE",
+                                    .kind = kScale,
+                                    .object = &*wanted,
+                                    .before = &before,
+                                    .dry_run = query->dry_run});
+        !judged) {
+      return tl::unexpected(std::move(judged).error());
+    }
+    // Nobody comes to own what is scaled of a custom resource.
+    store::WriteOptions write = resource.custom
+                                    ? store::WriteOptions{.dry_run = query->dry_run}
+                                    : tracked_write(shared, call, resource, *query, *live);
+    write.admit = {}; // judged as a Scale
+    const auto written =
+        shared.registry->update(scaled, store::Subresource::None, shared.loop->now(), write);
     if (!written) {
       return tl::unexpected(status_of(written.error()));
     }

@@ -18,13 +18,15 @@ struct Granting {
   const User& user;
   const RequestInfo& info;
 };
-/// Forbidden: a role or binding grants more than its writer holds. Other kinds pass. `before` is
+/// Forbidden: a role or binding grants more than its writer holds, or a certificate is approved by
+/// somebody who may not. Other kinds pass. `before` is
 /// empty on create.
 Result<void> judge_grant(const Granting& by, const api::Object& before,
                          const api::json::value& document);
 
-/// Judges custom resources and grants, and records who wrote what: `live` is null on create.
-store::WriteOptions tracked_write(const Shared& shared, const Call& call,
+/// Judges custom resources and grants, records who wrote what, and has policies judge the request:
+/// `live` is null on create. `shared` and `call` outlive the write.
+store::WriteOptions tracked_write(const Shared& shared, Call& call,
                                   const schema::Resource& resource, const WriteQuery& query,
                                   const api::Object& live);
 

@@ -12,7 +12,6 @@
 #include "berth/server/write_target.h"
 #include "berth/server/written_object.h"
 #include "berth/store/errors.h"
-#include "berth/store/validation/warnings.h"
 
 namespace berth::server {
 namespace {
@@ -120,10 +119,7 @@ Answer<net::HttpResponse> create_object(const Shared& shared, Call& call,
     name_requester(call.user, write);
   }
   const auto made = shared.registry->create(*object, shared.loop->now(), write);
-  if (made) {
-    const auto warnings = store::warnings_of(*made);
-    call.warnings.insert(call.warnings.end(), warnings.begin(), warnings.end());
-  }
+  warn_of(call, made, nullptr);
   return told(shared, call, resource, 201, made);
 }
 
@@ -166,9 +162,10 @@ Answer<net::HttpResponse> update_object(const Shared& shared, Call& call,
   }
   const api::Object next =
       stored_kind(resource) == store::kNamespaces ? with_finalizers(call, *live, *object) : *object;
-  return told(shared, call, resource, 200,
-              shared.registry->update(next, subresource_of(call), shared.loop->now(),
-                                      tracked_write(shared, call, kept, *query, *live)));
+  const auto written = shared.registry->update(next, subresource_of(call), shared.loop->now(),
+                                               tracked_write(shared, call, kept, *query, *live));
+  warn_of(call, written, &*live);
+  return told(shared, call, resource, 200, written);
 }
 
 } // namespace berth::server

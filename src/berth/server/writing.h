@@ -14,9 +14,9 @@ Answer<net::HttpResponse> update_object(const Shared& shared, Call& call,
                                         const schema::Resource& resource);
 Answer<net::HttpResponse> patch_object(const Shared& shared, Call& call,
                                        const schema::Resource& resource);
-Answer<net::HttpResponse> delete_object(const Shared& shared, const Call& call,
+Answer<net::HttpResponse> delete_object(const Shared& shared, Call& call,
                                         const schema::Resource& resource);
-Answer<net::HttpResponse> delete_objects(const Shared& shared, const Call& call,
+Answer<net::HttpResponse> delete_objects(const Shared& shared, Call& call,
                                          const schema::Resource& resource);
 
 } // namespace berth::server

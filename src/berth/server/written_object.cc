@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "berth/api/json.h"
 #include "berth/server/event_views.h"
+#include "berth/store/validation/warnings.h"
 
 namespace berth::server {
 namespace {
@@ -47,6 +49,13 @@ Answer<net::HttpResponse> told(const Shared& shared, const Call& call,
     return tl::unexpected(options.error());
   }
   return answer(status, call, render_object(*written, resource, *options));
+}
+
+void warn_of(Call& call, const Result<api::Object>& written, const api::Object* before) {
+  if (written && call.info.subresource.empty()) {
+    std::ranges::move(store::warnings_of(*written, before),
+                      std::back_inserter(call.notes.warnings));
+  }
 }
 
 Answer<void> check_namespace(const Call& call, const schema::Resource& resource,

@@ -31,4 +31,7 @@ Answer<void> check_version(const api::Object& wanted);
 /// The object as it is kept.
 Answer<api::Object> object_of(const schema::Resource& resource, api::json::value document);
 
+/// Tells the call what is doubtful in what it has written. `before`: null if it is new.
+void warn_of(Call& call, const Result<api::Object>& written, const api::Object* before);
+
 } // namespace berth::server

@@ -8,6 +8,7 @@
 #include "berth/store/limit_range.h"
 #include "berth/store/node_admission.h"
 #include "berth/store/pod_defaults.h"
+#include "berth/store/pod_standards/pod_security_admission.h"
 #include "berth/store/priority_admission.h"
 #include "berth/store/service_admission.h"
 #include "berth/store/small_kinds.h"
@@ -15,6 +16,7 @@
 #include "berth/store/validation/admission_rules.h"
 #include "berth/store/validation/config.h"
 #include "berth/store/validation/devices.h"
+#include "berth/store/validation/events.h"
 #include "berth/store/validation/job.h"
 #include "berth/store/validation/metadata.h"
 #include "berth/store/validation/network.h"
@@ -40,9 +42,9 @@ Admission kubernetes_admission() {
                  &apply_limit_ranges, &allocate_addresses, &hold_namespace},
       .judge = {&check_metadata, &check_pod, &check_job, &check_replicas, &check_service,
                 &check_config, &check_storage, &check_quotas, &check_node, &check_network,
-                &check_devices, &check_small_kinds, &check_admission_rules, &check_signing_request},
-      .validate = {&check_decodable, &check_priority_class, &check_workload, &check_cron_job,
-                   &check_budget, &check_ports_free, &check_limit_ranges},
+                &check_devices, &check_small_kinds, &check_admission_rules, &check_signing_request,
+                &check_event, &check_workload, &check_cron_job, &check_budget},
+      .validate = {&check_decodable, &check_priority_class, &check_ports_free, &check_limit_ranges},
   };
 }
 
@@ -52,6 +54,7 @@ Admission server_admission() {
        {&taint_new_node, &apply_runtime_class, &apply_ingress_class, &admit_storage}) {
     admission.mutate.push_back(step);
   }
+  admission.validate.push_back(&admit_pod_security);
   return admission;
 }
 

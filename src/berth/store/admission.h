@@ -3,6 +3,9 @@
 // of the request, the object and what is stored.
 #pragma once
 
+#include <functional>
+#include <map>
+#include <string>
 #include <vector>
 
 #include <boost/json/fwd.hpp>
@@ -13,6 +16,12 @@
 
 namespace berth::store {
 
+/// What is said of a write beside its answer.
+struct AdmissionNotes {
+  std::vector<std::string> warnings;              ///< to the writer
+  std::map<std::string, std::string> annotations; ///< to the audit log, by key
+};
+
 struct AdmissionRequest {
   enum class Operation { Create, Update };
   Operation operation = Operation::Create;
@@ -21,7 +30,23 @@ struct AdmissionRequest {
   const api::Object* before = nullptr; ///< the version an update replaces
   const Store* store = nullptr;
   TimePoint now;
+  AdmissionNotes* notes = nullptr; ///< null: nobody reads them
+  bool as_events = false;          ///< of an Event: written through events.k8s.io/v1
 };
+
+/// A write as those see it who judge requests, not objects alone: once the object is complete and
+/// right in itself, before quotas count it.
+struct Attempt {
+  enum class Operation { Create, Update, Delete };
+  Operation operation = Operation::Create;
+  GroupKind kind;
+  Subresource subresource = Subresource::None;
+  const api::Object* object = nullptr; ///< null: it is deleted
+  const api::Object* before = nullptr; ///< null: it is created
+  bool dry_run = false;
+};
+/// An error stops the write.
+using Admit = std::function<Result<void>(const Attempt&)>;
 
 /// Completes the document. Skipped for status writes.
 using Mutate = Result<void> (*)(const AdmissionRequest& request, api::json::value& document);

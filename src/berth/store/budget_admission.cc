@@ -5,6 +5,8 @@
 #include "berth/store/document.h"
 #include "berth/store/errors.h"
 #include "berth/store/share_validation.h"
+#include "berth/store/validation/formats.h"
+#include "berth/store/validation/judged.h"
 
 namespace berth::store {
 namespace {
@@ -13,6 +15,17 @@ using api::json::object;
 using api::json::value;
 
 const GroupKind kBudget{"policy", "PodDisruptionBudget"};
+
+/// As Go's encoding/json writes what the API server holds of it.
+std::string spec_text(const Judged& spec) {
+  const auto text = [&](std::string_view member) {
+    return spec.has(member) ? api::to_json(*spec[member].json()) : "null";
+  };
+  return fmt::format(
+      R"({{"MinAvailable":{},"Selector":{},"MaxUnavailable":{},"UnhealthyPodEvictionPolicy":{}}})",
+      text("minAvailable"), text("selector"), text("maxUnavailable"),
+      text("unhealthyPodEvictionPolicy"));
+}
 
 } // namespace
 
@@ -27,34 +40,24 @@ Result<void> default_budget(const AdmissionRequest& request, value& document) {
   return {};
 }
 
-Result<void> check_budget(const AdmissionRequest& request, const api::Object& object) {
-  const value* spec = api::find(object.json(), "spec");
-  if (request.kind != kBudget || request.subresource == Subresource::Status || spec == nullptr) {
-    return {};
+void check_budget(const AdmissionRequest& request, const api::Object& object, FieldErrors& errors) {
+  const Judged spec(api::find(object.json(), "spec"), "spec", errors);
+  if (request.kind != kBudget || request.subresource == Subresource::Status || !spec) {
+    return;
   }
-  FieldErrors errors;
-  const value* least = api::find(*spec, "minAvailable");
-  const value* most = api::find(*spec, "maxUnavailable");
-  if (least != nullptr && most != nullptr) {
-    errors.push_back(invalid_value("spec", api::to_json(*spec),
-                                   "minAvailable and maxUnavailable cannot be both set"));
+  if (spec.has("minAvailable") && spec.has("maxUnavailable")) {
+    spec.invalid(spec_text(spec), "minAvailable and maxUnavailable cannot be both set");
   }
-  if (least != nullptr) {
-    check_share(*least, "spec.minAvailable", errors);
+  for (const std::string_view share : {"minAvailable", "maxUnavailable"}) {
+    if (spec.has(share)) {
+      check_share(*spec[share].json(), spec[share].path(), errors);
+    }
   }
-  if (most != nullptr) {
-    check_share(*most, "spec.maxUnavailable", errors);
+  check_label_selector(spec["selector"]);
+  if (const Judged policy = spec["unhealthyPodEvictionPolicy"];
+      policy && policy.text() != "AlwaysAllow" && policy.text() != "IfHealthyBudget") {
+    policy.unsupported({"AlwaysAllow", "IfHealthyBudget"});
   }
-  const value* policy = api::find(*spec, "unhealthyPodEvictionPolicy");
-  const std::string_view word = api::string_at(*spec, "unhealthyPodEvictionPolicy");
-  if (policy != nullptr && word != "AlwaysAllow" && word != "IfHealthyBudget") {
-    errors.push_back(unsupported_value("spec.unhealthyPodEvictionPolicy", quote(word),
-                                       {"AlwaysAllow", "IfHealthyBudget"}));
-  }
-  if (!errors.empty()) {
-    return invalid(request.kind, object.meta().name, std::move(errors));
-  }
-  return {};
 }
 
 } // namespace berth::store

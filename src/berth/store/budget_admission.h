@@ -8,6 +8,6 @@ namespace berth::store {
 
 Result<void> default_budget(const AdmissionRequest& request, api::json::value& document);
 /// Both sizes at once, sizes that are neither a count nor a percentage, unknown policies.
-Result<void> check_budget(const AdmissionRequest& request, const api::Object& object);
+void check_budget(const AdmissionRequest& request, const api::Object& object, FieldErrors& errors);
 
 } // namespace berth::store

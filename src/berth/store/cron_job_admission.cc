@@ -19,7 +19,9 @@ const value* at(const api::Object& object, std::string_view path) {
   return api::find_path(object.json(), path);
 }
 
-void check_schedule(const api::Object& object, FieldErrors& errors) {
+/// A schedule that had a time zone in it may keep one.
+void check_schedule(const AdmissionRequest& request, const api::Object& object,
+                    FieldErrors& errors) {
   const std::string_view schedule = api::string_at(object.json(), "spec.schedule");
   if (schedule.empty()) {
     errors.push_back(required_field("spec.schedule"));
@@ -28,10 +30,19 @@ void check_schedule(const api::Object& object, FieldErrors& errors) {
   if (const auto parsed = model::CronSchedule::parse(schedule); !parsed) {
     errors.push_back(invalid_value("spec.schedule", quote(schedule), parsed.error().message));
   }
-  if (schedule.find("TZ") != std::string_view::npos) {
+  if (schedule.find("TZ") == std::string_view::npos) {
+    return;
+  }
+  const bool had =
+      request.before != nullptr &&
+      api::string_at(request.before->json(), "spec.schedule").find("TZ") != std::string_view::npos;
+  if (!had) {
     errors.push_back(
         invalid_value("spec.schedule", quote(schedule),
                       "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"));
+  } else if (at(object, "spec.timeZone") != nullptr) {
+    errors.push_back(invalid_value("spec.schedule", quote(schedule),
+                                   "cannot use both timeZone field and TZ or CRON_TZ in schedule"));
   }
 }
 
@@ -53,14 +64,11 @@ void check_time_zone(const api::Object& object, FieldErrors& errors) {
   }
 }
 
-void check_numbers(const api::Object& object, FieldErrors& errors) {
-  for (const char* path : {"spec.startingDeadlineSeconds", "spec.successfulJobsHistoryLimit",
-                           "spec.failedJobsHistoryLimit"}) {
-    const value* number = at(object, path);
-    if (number != nullptr && number->is_int64() && number->get_int64() < 0) {
-      errors.push_back(invalid_value(path, fmt::to_string(number->get_int64()),
-                                     "must be greater than or equal to 0"));
-    }
+void check_number(const api::Object& object, const char* path, FieldErrors& errors) {
+  const value* number = at(object, path);
+  if (number != nullptr && number->is_int64() && number->get_int64() < 0) {
+    errors.push_back(invalid_value(path, fmt::to_string(number->get_int64()),
+                                   "must be greater than or equal to 0"));
   }
 }
 
@@ -89,24 +97,22 @@ void check_job_template(const api::Object& object, FieldErrors& errors) {
 
 } // namespace
 
-Result<void> check_cron_job(const AdmissionRequest& request, const api::Object& object) {
+void check_cron_job(const AdmissionRequest& request, const api::Object& object,
+                    FieldErrors& errors) {
   if (request.kind != GroupKind{"batch", "CronJob"} || request.subresource == Subresource::Status) {
-    return {};
+    return;
   }
-  FieldErrors errors;
+  check_schedule(request, object, errors);
+  check_number(object, "spec.startingDeadlineSeconds", errors);
+  check_time_zone(object, errors);
+  check_policy(object, errors);
+  check_job_template(object, errors);
+  check_number(object, "spec.successfulJobsHistoryLimit", errors);
+  check_number(object, "spec.failedJobsHistoryLimit", errors);
   if (request.before == nullptr && object.meta().name.size() > kLongestName) {
     errors.push_back(invalid_value("metadata.name", quote(object.meta().name),
                                    "must be no more than 52 characters"));
   }
-  check_schedule(object, errors);
-  check_time_zone(object, errors);
-  check_policy(object, errors);
-  check_numbers(object, errors);
-  check_job_template(object, errors);
-  if (!errors.empty()) {
-    return invalid(request.kind, object.meta().name, std::move(errors));
-  }
-  return {};
 }
 
 } // namespace berth::store

@@ -7,6 +7,7 @@ namespace berth::store {
 
 /// Names that leave no room for a run's, schedules and time zones that cannot be read, policies,
 /// limits, and the template of the Jobs.
-Result<void> check_cron_job(const AdmissionRequest& request, const api::Object& object);
+void check_cron_job(const AdmissionRequest& request, const api::Object& object,
+                    FieldErrors& errors);
 
 } // namespace berth::store

@@ -12,6 +12,7 @@ namespace berth::store {
 namespace {
 
 constexpr std::string_view kPreempt = "PreemptLowerPriority";
+constexpr std::string_view kNever = "Never";
 constexpr std::int64_t kHighestUserPriority = 1'000'000'000;
 constexpr std::int64_t kClusterCritical = 2'000'000'000;
 constexpr std::int64_t kNodeCritical = 2'000'001'000;
@@ -140,6 +141,13 @@ Result<void> check_priority_class(const AdmissionRequest& request, const api::Ob
     errors.push_back(forbidden_field(
         "value", fmt::format("maximum allowed value of a user defined priority is {}",
                              kHighestUserPriority)));
+  }
+  if (const std::string_view policy = api::string_at(object.json(), "preemptionPolicy");
+      policy != kPreempt && policy != kNever) {
+    errors.push_back(policy.empty()
+                         ? required_field("preemptionPolicy")
+                         : unsupported_value("preemptionPolicy", quote(policy),
+                                             {std::string(kPreempt), std::string(kNever)}));
   }
   if (request.before != nullptr) {
     if (const auto before = model::priority_class_view(*request.before)) {

@@ -169,6 +169,21 @@ std::vector<std::string> counted_under(const Store& store, const AdmissionReques
   return names;
 }
 
+Attempt attempt_of(const AdmissionRequest& request, const api::Object& object,
+                   const WriteOptions& how) {
+  using enum Attempt::Operation;
+  return {.operation = request.before == nullptr ? Create : Update,
+          .kind = request.kind,
+          .subresource = request.subresource,
+          .object = &object,
+          .before = request.before,
+          .dry_run = how.dry_run};
+}
+
+Result<void> admitted(const Attempt& attempt, const WriteOptions& how) {
+  return how.admit ? how.admit(attempt) : Result<void>();
+}
+
 Result<void> complete_document(const Admission& chain, const AdmissionRequest& request,
                                const WriteOptions& how, api::json::value& document) {
   BERTH_CHECK(complete(chain.defaults, request, document));
@@ -193,6 +208,7 @@ Result<api::Object> Registry::put(api::json::value document, const AdmissionRequ
       return invalid(request.kind, "",
                      {required_field("metadata.name", "name or generateName is required")});
     }
+    BERTH_CHECK(admitted(attempt_of(request, object, how), how));
     if (request.kind == kPods &&
         (request.before == nullptr || request.subresource == Subresource::Resize)) {
       return quotas_.admit(*store_, object, request.before);
@@ -328,7 +344,8 @@ Result<api::Object> Registry::create_once(const api::Object& object, TimePoint n
   if (create_drops_status(kind)) {
     document.stable_erase("status");
   }
-  const AdmissionRequest request{.kind = kind, .store = store_, .now = now};
+  const AdmissionRequest request{
+      .kind = kind, .store = store_, .now = now, .notes = how.notes, .as_events = how.as_events};
   BERTH_CHECK(complete_document(options_.admission, request, how, value));
   BERTH_TRY(api::Object made, put(std::move(value), request, how));
   if (!how.dry_run) {
@@ -349,12 +366,12 @@ Result<api::Object> Registry::update(const api::Object& object, Subresource subr
 
 Result<api::Object> Registry::patch(const GroupKind& kind, const api::Key& key,
                                     const api::json::value& merge_patch, Subresource subresource,
-                                    TimePoint now) {
+                                    TimePoint now, const WriteOptions& how) {
   BERTH_TRY(const api::Object current, get(kind, key));
   BERTH_CHECK(check_patch_identity(current, merge_patch));
   api::json::value document = editable(current.json());
   apply_patch(document.as_object(), merge_patch, subresource);
-  return replace(current, std::move(document), subresource, now, WriteOptions());
+  return replace(current, std::move(document), subresource, now, how);
 }
 
 Result<api::Object> Registry::replace(const api::Object& current, api::json::value value,
@@ -374,16 +391,23 @@ Result<api::Object> Registry::replace(const api::Object& current, api::json::val
                                  .subresource = subresource,
                                  .before = &current,
                                  .store = store_,
-                                 .now = now};
+                                 .now = now,
+                                 .notes = how.notes,
+                                 .as_events = how.as_events};
   BERTH_CHECK(complete_document(options_.admission, request, how, value));
   if (subresource != Subresource::Status && current.meta().generation > 0 &&
       desired_state_differs(stored, document)) {
     api::object_at(document, "metadata")["generation"] = current.meta().generation + 1;
   }
   if (api::same(document, stored)) {
+    BERTH_CHECK(admitted(attempt_of(request, current, how), how));
     return current;
   }
   if (deletion_complete(document)) {
+    if (how.admit) {
+      BERTH_TRY(const api::Object last, api::Object::from_json(value));
+      BERTH_CHECK(how.admit(attempt_of(request, last, how)));
+    }
     return erase(std::move(value), current, how);
   }
   return put(std::move(value), request, how);
@@ -405,6 +429,13 @@ Result<api::Object> Registry::remove(const GroupKind& kind, const api::Key& key,
   BERTH_TRY(const api::Object current, get(kind, key));
   api::json::value document = editable(current.json());
   BERTH_TRY(const DeletionStep step, begin_deletion(current, options, now, document.as_object()));
+  if (step != DeletionStep::Keep) {
+    BERTH_CHECK(admitted({.operation = Attempt::Operation::Delete,
+                          .kind = kind,
+                          .before = &current,
+                          .dry_run = how.dry_run},
+                         how));
+  }
   switch (step) {
   case DeletionStep::Keep:
     return current;

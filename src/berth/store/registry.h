@@ -23,6 +23,9 @@ struct WriteOptions {
   /// Sees the document with its defaults, before admission adds to it: where field managers are
   /// recorded and custom resources are judged. An error stops the write.
   std::function<Result<void>(api::json::value&)> defaulted = {};
+  Admit admit = {};                ///< judges the request; none: nobody does
+  bool as_events = false;          ///< an Event is written through events.k8s.io/v1
+  AdmissionNotes* notes = nullptr; ///< where warnings and annotations go; null: nowhere
 };
 
 /// Time comes with each call; uids and name suffixes come from the Rng. A write that would change
@@ -61,12 +64,16 @@ class Registry {
                              const WriteOptions& how = {});
   Result<api::Object> patch(const GroupKind& kind, const api::Key& key,
                             const api::json::value& merge_patch, Subresource subresource,
-                            TimePoint now);
+                            TimePoint now, const WriteOptions& how = {});
   /// The object as deletion left it: gone, or with deletionTimestamp set.
   Result<api::Object> remove(const GroupKind& kind, const api::Key& key,
                              const DeleteOptions& options, TimePoint now,
                              const WriteOptions& how = {});
   Result<api::Object> bind(const Binding& binding, TimePoint now, const WriteOptions& how = {});
+
+  /// Who judges what the parts of this process write: components that come by no API server.
+  void judge_components_by(Admit admit) { components_ = std::move(admit); }
+  const Admit& components() const { return components_; }
 
  private:
   Result<api::Object> create_once(const api::Object& object, TimePoint now,
@@ -84,6 +91,7 @@ class Registry {
   Store* store_;
   Rng rng_;
   Options options_;
+  Admit components_;
   EventExpiry event_expiry_;
   QuotaLedger quotas_;
 };

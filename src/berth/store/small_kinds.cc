@@ -4,8 +4,10 @@
 
 #include "berth/store/document.h"
 #include "berth/store/errors.h"
+#include "berth/store/validation/formats.h"
 #include "berth/store/validation/immutable.h"
 #include "berth/store/validation/metadata.h"
+#include "berth/store/validation/pod.h"
 
 namespace berth::store {
 namespace {
@@ -49,21 +51,16 @@ void check_lease(const Judged& spec) {
   }
 }
 
-/// An event lies in the namespace of what it speaks of; what has none is spoken of in default.
-void check_event(const api::Object& object, const Judged& whole) {
-  const Judged ns = whole["involvedObject"]["namespace"];
-  const std::string& own = object.meta().ns;
-  if (ns.text().empty() ? !own.empty() && own != "default" : ns.text() != own) {
-    ns.invalid("does not match event.namespace");
-  }
-}
-
 void check_runtime_class(const AdmissionRequest& request, const Judged& whole) {
   if (request.before != nullptr) {
     check_immutable(Judged(&request.before->json(), "", whole.errors()), whole, "handler");
     return;
   }
   whole["handler"].dns_label();
+  if (const Judged scheduling = whole["scheduling"]) {
+    check_label_map(scheduling["nodeSelector"]);
+    check_tolerations(scheduling);
+  }
 }
 
 void check_autoscaler(const Judged& spec) {
@@ -121,8 +118,6 @@ void check_small_kinds(const AdmissionRequest& request, const api::Object& objec
   const Judged whole(&object.json(), "", errors);
   if (request.kind == kLeases) {
     check_lease(whole["spec"]);
-  } else if (request.kind == kEvents) {
-    check_event(object, whole);
   } else if (request.kind == GroupKind{"node.k8s.io", "RuntimeClass"}) {
     check_runtime_class(request, whole);
   } else if (request.kind == kAutoscalers) {

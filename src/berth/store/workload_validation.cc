@@ -4,18 +4,16 @@
 
 #include <fmt/format.h>
 
-#include "berth/api/same.h"
 #include "berth/api/selector.h"
-#include "berth/store/document.h"
 #include "berth/store/errors.h"
 #include "berth/store/share_validation.h"
+#include "berth/store/validation/formats.h"
+#include "berth/store/validation/immutable.h"
+#include "berth/store/validation/judged.h"
 #include "berth/store/validation/pod.h"
 
 namespace berth::store {
 namespace {
-
-using api::json::object;
-using api::json::value;
 
 /// What may change in a StatefulSet.
 constexpr std::array<std::string_view, 7> kMutable = {"replicas",
@@ -26,198 +24,171 @@ constexpr std::array<std::string_view, 7> kMutable = {"replicas",
                                                       "minReadySeconds",
                                                       "persistentVolumeClaimRetentionPolicy"};
 
-bool is_workload(const GroupKind& kind) {
-  return kind.group == "apps" && (kind.kind == "StatefulSet" || kind.kind == "DaemonSet");
-}
-
-const value* at(const api::Object& object, std::string_view path) {
-  return api::find_path(object.json(), path);
-}
-
-void check_not_negative(const api::Object& object, std::string_view path, FieldErrors& errors) {
-  const value* number = at(object, path);
-  if (number != nullptr && number->is_int64() && number->get_int64() < 0) {
-    errors.push_back(invalid_value(std::string(path), fmt::to_string(number->get_int64()),
-                                   "must be greater than or equal to 0"));
+/// The template's labels are what the selector looks for; without a selector nothing is.
+void check_labels(const Judged& spec) {
+  const Judged labels = spec["template"]["metadata"]["labels"];
+  api::Labels held;
+  for (const std::string& name : labels.names()) {
+    held[name] = labels.text(name);
+  }
+  const Judged selector = spec["selector"];
+  const auto parsed = selector ? api::parse_label_selector(*selector.json()) : api::Selector();
+  if (parsed && (!selector || !parsed->matches(held))) {
+    labels.invalid(labels ? api::to_json(*labels.json()) : "null",
+                   "`selector` does not match template `labels`");
   }
 }
 
-std::string_view word_for_empty(const GroupKind& kind) {
-  return kind.kind == "StatefulSet" ? "statefulset" : "daemonset";
+void check_not_empty(const Judged& selector, std::string_view kind) {
+  if (selector && selector.size("matchLabels") + selector.size("matchExpressions") == 0) {
+    selector.invalid(fmt::format("empty selector is invalid for {}", kind));
+  }
 }
 
-void check_selector(const AdmissionRequest& request, const api::Object& object,
-                    FieldErrors& errors) {
-  const value* selector = at(object, "spec.selector");
-  if (selector == nullptr) {
-    errors.push_back(required_field("spec.selector"));
-    return;
+void check_restarts(const Judged& spec, std::string_view kind) {
+  const Judged pod = spec["template"]["spec"];
+  if (const Judged policy = pod["restartPolicy"]; policy.text() != "Always") {
+    policy.unsupported({"Always"});
   }
-  const auto parsed = api::parse_label_selector(*selector);
-  if (parsed && parsed->empty()) {
-    errors.push_back(invalid_value(
-        "spec.selector", api::to_json(*selector),
-        fmt::format("empty selector is invalid for {}", word_for_empty(request.kind))));
-    return;
+  if (pod.has("activeDeadlineSeconds")) {
+    pod["activeDeadlineSeconds"].forbidden(
+        fmt::format("activeDeadlineSeconds in {} is not Supported", kind));
   }
-  api::Labels labels;
-  const value* given = at(object, "spec.template.metadata.labels");
-  if (given != nullptr && given->is_object()) {
-    for (const auto& label : given->get_object()) {
-      labels[std::string(label.key())] = text_at(given->get_object(), label.key());
+}
+
+// ---- DaemonSets
+// ---------------------------------------------------------------------------------
+
+void check_rolling(const Judged& rolling) {
+  const Judged most = rolling["maxUnavailable"];
+  const Judged surge = rolling["maxSurge"];
+  for (const Judged* share : {&most, &surge}) {
+    if (*share) {
+      check_share(*share->json(), share->path(), rolling.errors());
     }
   }
-  if (!parsed || !parsed->matches(labels)) {
-    errors.push_back(invalid_value("spec.template.metadata.labels",
-                                   given == nullptr ? "null" : api::to_json(*given),
-                                   "`selector` does not match template `labels`"));
+  const bool less = !is_zero_share(most.json());
+  const bool more = !is_zero_share(surge.json());
+  if (less && more) {
+    surge.invalid("may not be set when maxUnavailable is non-zero");
+  } else if (!less && !more) {
+    most.required("cannot be 0 when maxSurge is 0");
   }
 }
 
-void check_template(const AdmissionRequest& request, const api::Object& object,
-                    FieldErrors& errors) {
-  const value* spec = at(object, "spec.template.spec");
-  if (spec == nullptr || !spec->is_object()) {
-    errors.push_back(required_field("spec.template.spec.containers"));
-    return;
-  }
-  if (request.kind.kind != "StatefulSet") { // its claims are volumes that the template lacks
-    check_pod_spec(Judged(spec, "spec.template.spec", errors), "");
-  }
-  const std::string_view restart = api::string_at(*spec, "restartPolicy");
-  if (restart != "Always") {
-    errors.push_back(
-        unsupported_value("spec.template.spec.restartPolicy", quote(restart), {"Always"}));
-  }
-  if (api::find(*spec, "activeDeadlineSeconds") != nullptr) {
-    errors.push_back(forbidden_field(
-        "spec.template.spec.activeDeadlineSeconds",
-        fmt::format("activeDeadlineSeconds in {} is not Supported", request.kind.kind)));
-  }
-}
-
-void check_daemon_set(const api::Object& object, FieldErrors& errors) {
-  constexpr const char* kRolling = "spec.updateStrategy.rollingUpdate";
-  const std::string_view type = api::string_at(object.json(), "spec.updateStrategy.type");
-  if (type == "OnDelete") {
-    return;
-  }
-  if (type != "RollingUpdate") {
-    errors.push_back(
-        unsupported_value("spec.updateStrategy.type", quote(type), {"OnDelete", "RollingUpdate"}));
-    return;
-  }
-  const value* rolling = at(object, kRolling);
-  if (rolling == nullptr) {
-    errors.push_back(required_field(kRolling));
-    return;
-  }
-  const value* most = api::find(*rolling, "maxUnavailable");
-  const value* surge = api::find(*rolling, "maxSurge");
-  for (const auto& [share, name] : {std::pair(most, "maxUnavailable"), {surge, "maxSurge"}}) {
-    if (share != nullptr) {
-      check_share(*share, fmt::format("{}.{}", kRolling, name), errors);
+void check_daemon_set(const Judged& spec) {
+  check_label_selector(spec["selector"]);
+  check_labels(spec);
+  check_not_empty(spec["selector"], "daemonset");
+  check_pod_template(spec["template"]);
+  check_restarts(spec, "DaemonSet");
+  spec["minReadySeconds"].not_negative();
+  const Judged strategy = spec["updateStrategy"];
+  const std::string_view type = strategy.text("type");
+  if (type == "RollingUpdate") {
+    if (const Judged rolling = strategy["rollingUpdate"]) {
+      check_rolling(rolling);
+    } else {
+      rolling.required();
     }
+  } else if (type != "OnDelete") {
+    spec.errors().push_back(unsupported_value(
+        strategy.path(), fmt::format(R"({{"Type":{},"RollingUpdate":null}})", quote(type)),
+        {"RollingUpdate", "OnDelete"}));
   }
-  if (!is_zero_share(most) && !is_zero_share(surge)) {
-    errors.push_back(invalid_value(fmt::format("{}.maxSurge", kRolling), api::to_json(*surge),
-                                   "may not be set when maxUnavailable is non-zero"));
-  } else if (is_zero_share(most) && is_zero_share(surge)) {
-    errors.push_back(invalid_value(fmt::format("{}.maxUnavailable", kRolling),
-                                   most == nullptr ? "0" : api::to_json(*most),
-                                   "cannot be 0 when maxSurge is 0"));
-  }
+  spec["revisionHistoryLimit"].not_negative();
 }
 
-void check_retention(const api::Object& object, FieldErrors& errors) {
-  for (const char* field : {"whenDeleted", "whenScaled"}) {
-    const std::string path = fmt::format("spec.persistentVolumeClaimRetentionPolicy.{}", field);
-    const std::string_view given = api::string_at(object.json(), path);
-    if (given != "Delete" && given != "Retain") {
-      errors.push_back(unsupported_value(path, quote(given), {"Delete", "Retain"}));
-    }
-  }
+// ---- StatefulSets
+// -------------------------------------------------------------------------------
+
+/// As Go's encoding/json writes what the API server holds of it.
+std::string rolling_text(const Judged& rolling) {
+  return rolling ? fmt::format(R"({{"Partition":{},"MaxUnavailable":null}})",
+                               rolling.number("partition").value_or(0))
+                 : "null";
 }
 
-void check_stateful_set(const api::Object& object, FieldErrors& errors) {
-  const std::string_view management = api::string_at(object.json(), "spec.podManagementPolicy");
-  if (management != "OrderedReady" && management != "Parallel") {
-    errors.push_back(invalid_value("spec.podManagementPolicy", quote(management),
-                                   "must be 'OrderedReady' or 'Parallel'"));
-  }
-  const std::string_view type = api::string_at(object.json(), "spec.updateStrategy.type");
-  const value* rolling = at(object, "spec.updateStrategy.rollingUpdate");
-  if (type == "OnDelete") {
-    if (rolling != nullptr) {
-      errors.push_back(invalid_value("spec.updateStrategy.rollingUpdate", api::to_json(*rolling),
-                                     "only allowed for updateStrategy 'RollingUpdate'"));
-    }
+void check_update_strategy(const Judged& strategy) {
+  const std::string_view type = strategy.text("type");
+  const Judged rolling = strategy["rollingUpdate"];
+  if (type.empty()) {
+    strategy.required();
   } else if (type == "RollingUpdate") {
-    check_not_negative(object, "spec.updateStrategy.rollingUpdate.partition", errors);
-  } else {
-    errors.push_back(
-        invalid_value("spec.updateStrategy", quote(type), "must be 'RollingUpdate' or 'OnDelete'"));
+    rolling["partition"].not_negative();
+  } else if (type != "OnDelete") {
+    strategy.invalid(
+        fmt::format(R"({{"Type":{},"RollingUpdate":{}}})", quote(type), rolling_text(rolling)),
+        "must be 'RollingUpdate' or 'OnDelete'");
+  } else if (rolling) {
+    rolling.invalid(rolling_text(rolling), "only allowed for updateStrategy 'RollingUpdate'");
   }
-  check_not_negative(object, "spec.ordinals.start", errors);
-  check_retention(object, errors);
 }
 
-bool same(const value* a, const value* b) {
-  return a == b || (a != nullptr && b != nullptr && api::same(*a, *b));
+void check_stateful_set(const Judged& spec) {
+  const Judged management = spec["podManagementPolicy"];
+  if (management.need_text() && management.text() != "OrderedReady" &&
+      management.text() != "Parallel") {
+    management.invalid("must be 'OrderedReady' or 'Parallel'");
+  }
+  check_update_strategy(spec["updateStrategy"]);
+  if (const Judged retention = spec["persistentVolumeClaimRetentionPolicy"]) {
+    for (const std::string_view when : {"whenDeleted", "whenScaled"}) {
+      if (const auto word = retention.text(when); word != "Retain" && word != "Delete") {
+        retention[when].unsupported({"Retain", "Delete"});
+      }
+    }
+  }
+  spec["replicas"].not_negative();
+  spec["minReadySeconds"].not_negative();
+  spec["ordinals"]["start"].not_negative();
+  if (const Judged selector = spec["selector"]) {
+    check_label_selector(selector);
+    check_not_empty(selector, "statefulset");
+  } else {
+    selector.required();
+  }
+  check_labels(spec);
+  if (spec["template"]["spec"].size("containers") == 0) { // its volumes are not all there yet
+    spec["template"]["spec"]["containers"].required();
+  }
+  check_restarts(spec, "StatefulSet");
+  spec["revisionHistoryLimit"].not_negative();
 }
 
 /// The spec without what may change.
-object fixed_part(const api::Object& set) {
-  const value* spec = at(set, "spec");
-  object rest = spec != nullptr && spec->is_object() ? spec->get_object() : object();
+api::json::object fixed_part(const Judged& spec) {
+  api::json::object rest = spec.object() == nullptr ? api::json::object() : *spec.object();
   for (const std::string_view field : kMutable) {
     rest.erase(field);
   }
   return rest;
 }
 
-void check_changes(const AdmissionRequest& request, const api::Object& object,
-                   FieldErrors& errors) {
-  if (request.kind.kind == "StatefulSet") {
-    if (fixed_part(*request.before) != fixed_part(object)) {
-      errors.push_back(forbidden_field(
-          "spec", "updates to statefulset spec for fields other than 'replicas', 'ordinals', "
-                  "'template', 'updateStrategy', 'revisionHistoryLimit', "
-                  "'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"));
-    }
-    return;
-  }
-  const value* now = at(object, "spec.selector");
-  if (!same(at(*request.before, "spec.selector"), now)) {
-    errors.push_back(invalid_value("spec.selector", now == nullptr ? "null" : api::to_json(*now),
-                                   "field is immutable"));
-  }
-}
-
 } // namespace
 
-Result<void> check_workload(const AdmissionRequest& request, const api::Object& object) {
-  if (!is_workload(request.kind) || request.subresource == Subresource::Status) {
-    return {};
+void check_workload(const AdmissionRequest& request, const api::Object& object,
+                    FieldErrors& errors) {
+  if (request.kind.group != "apps" || request.subresource == Subresource::Status) {
+    return;
   }
-  FieldErrors errors;
-  for (const char* path : {"spec.replicas", "spec.minReadySeconds", "spec.revisionHistoryLimit"}) {
-    check_not_negative(object, path, errors);
-  }
-  check_selector(request, object, errors);
-  check_template(request, object, errors);
+  const Judged spec(api::find(object.json(), "spec"), "spec", errors);
+  const Judged before(request.before == nullptr ? nullptr
+                                                : api::find(request.before->json(), "spec"),
+                      "spec", errors);
   if (request.kind.kind == "DaemonSet") {
-    check_daemon_set(object, errors);
+    check_daemon_set(spec);
+    if (before) {
+      check_immutable(before, spec, "selector");
+    }
   } else if (request.kind.kind == "StatefulSet") {
-    check_stateful_set(object, errors);
+    check_stateful_set(spec);
+    if (before && fixed_part(before) != fixed_part(spec)) {
+      spec.forbidden("updates to statefulset spec for fields other than 'replicas', 'ordinals', "
+                     "'template', 'updateStrategy', 'revisionHistoryLimit', "
+                     "'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden");
+    }
   }
-  if (request.before != nullptr) {
-    check_changes(request, object, errors);
-  }
-  if (!errors.empty()) {
-    return invalid(request.kind, object.meta().name, std::move(errors));
-  }
-  return {};
 }
 
 } // namespace berth::store

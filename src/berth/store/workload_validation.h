@@ -6,8 +6,8 @@
 
 namespace berth::store {
 
-/// StatefulSet, DaemonSet: counts, selectors, templates, strategies, and
-/// what may not change.
-Result<void> check_workload(const AdmissionRequest& request, const api::Object& object);
+/// StatefulSet, DaemonSet: counts, selectors, templates, strategies, and what may not change.
+void check_workload(const AdmissionRequest& request, const api::Object& object,
+                    FieldErrors& errors);
 
 } // namespace berth::store

@@ -199,6 +199,7 @@ class UpProcess {
     BERTH_TRY(server::TokenKey key, account_key());
     server::ApiServerOptions api{.address = fmt::format("{}:{}", options_.address, options_.port),
                                  .account_key = std::move(key),
+                                 .authority = identity.authority,
                                  .gpu_columns = server::GpuColumns::Shown,
                                  .nodes = all_nodes_ ? &*all_nodes_ : nullptr};
     api.access.tokens = options_.tokens;

@@ -83,9 +83,12 @@ void AuditLog::write(const Answered& answered) {
   event["requestReceivedTimestamp"] = to_rfc3339_micro(answered.received);
   event["stageTimestamp"] = to_rfc3339_micro(answered.sent);
   if (answered.decision) {
-    event["annotations"] = json::object{
-        {"authorization.k8s.io/decision", answered.decision->allowed ? "allow" : "forbid"},
-        {"authorization.k8s.io/reason", answered.decision->reason}};
+    json::object& annotations = event["annotations"].emplace_object();
+    annotations["authorization.k8s.io/decision"] = answered.decision->allowed ? "allow" : "forbid";
+    annotations["authorization.k8s.io/reason"] = answered.decision->reason;
+    for (const auto& [key, value] : answered.annotations) {
+      annotations[key] = value;
+    }
   }
   sink_(api::to_json(event) + "\n");
 }

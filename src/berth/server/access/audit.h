@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,8 +27,9 @@ struct Answered {
   std::optional<User> acting_as;    ///< whom it was sent as, if somebody else
   std::optional<Decision> decision; ///< none: it was refused before
   int code = 200;
-  std::string reason;  ///< of a failure: its StatusReason
-  std::string message; ///< of a failure
+  std::string reason;                                  ///< of a failure: its StatusReason
+  std::string message;                                 ///< of a failure
+  std::map<std::string, std::string> annotations = {}; ///< of admission
   TimePoint received;
   TimePoint sent;
 };

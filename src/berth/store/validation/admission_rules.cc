@@ -6,7 +6,6 @@
 
 #include "berth/store/document.h"
 #include "berth/store/naming.h"
-#include "berth/store/validation/expressions.h"
 #include "berth/store/validation/formats.h"
 #include "berth/store/validation/metadata.h"
 #include "berth/store/validation/webhooks.h"
@@ -20,6 +19,7 @@ using Names = std::set<std::string, std::less<>>;
 constexpr std::string_view kGroup = "admissionregistration.k8s.io";
 constexpr std::size_t kMaxConditions = 64;
 constexpr std::size_t kMaxAnnotations = 20;
+constexpr std::size_t kLongestAnnotation = std::size_t{5} * 1024;
 
 bool is_webhooks(const GroupKind& kind) {
   return kind.kind == "ValidatingWebhookConfiguration" ||
@@ -163,29 +163,104 @@ bool is_blank(std::string_view text) {
   return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
 }
 
-void check_validation(const Judged& one) {
-  const std::string_view message = one.text("message");
+/// Nothing for an expression that is left out: others speak of that.
+std::shared_ptr<const cel::Program> check_expression(const Judged& expression,
+                                                     const PolicyScope& scope, PolicyResult wanted,
+                                                     MayAskRights rights) {
+  auto made = scope.compile(expression.text(), wanted, rights);
+  if (!made) {
+    expression.invalid(made.error().message);
+    return nullptr;
+  }
+  return *std::move(made);
+}
+
+void check_message(const Judged& message) {
+  const std::string_view text = message.text();
+  if (!text.empty() && is_blank(text)) {
+    message.invalid("message must be non-empty if specified");
+  } else if (const std::size_t last = text.find_last_not_of(" \t\r\n");
+             last != std::string_view::npos &&
+             text.substr(text.find_first_not_of(" \t\r\n"), last + 1).find('\n') < last) {
+    message.invalid("message must not contain line breaks");
+  }
+}
+
+void check_validation(const Judged& one, const PolicyScope& scope) {
   if (is_blank(one.text("expression"))) {
     one["expression"].required("expression is not specified");
   } else {
-    check_policy_expression(one["expression"], PolicyResult::Bool);
+    check_expression(one["expression"], scope, PolicyResult::Bool, MayAskRights::Yes);
   }
   if (!one.text("messageExpression").empty() && is_blank(one.text("messageExpression"))) {
     one["messageExpression"].invalid("must be non-empty if specified");
-  } else if (one.has("messageExpression")) {
-    check_policy_expression(one["messageExpression"], PolicyResult::Text);
+  } else if (!one.text("messageExpression").empty()) {
+    check_expression(one["messageExpression"], scope, PolicyResult::Text, MayAskRights::No);
   }
-  if (!message.empty() && is_blank(message)) {
-    one["message"].invalid("message must be non-empty if specified");
-  } else if (const std::size_t last = message.find_last_not_of(" \t\r\n");
-             last != std::string_view::npos &&
-             message.substr(message.find_first_not_of(" \t\r\n"), last + 1).find('\n') < last) {
-    one["message"].invalid("message must not contain line breaks");
-  }
+  check_message(one["message"]);
   one["reason"].one_of({"Forbidden", "Invalid", "RequestEntityTooLarge"});
 }
 
-void check_policy(const Judged& spec) {
+bool is_cel_identifier(std::string_view name) {
+  const auto letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  };
+  return letter(name.front()) && cel::escaped(name) == name &&
+         std::ranges::all_of(name, [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
+}
+
+void check_variable(const Judged& variable, PolicyScope& scope) {
+  const std::string_view name = variable.text("name");
+  if (is_blank(name)) {
+    variable["name"].required("name is not specified");
+  } else if (!is_cel_identifier(name)) {
+    variable["name"].invalid("name is not a valid CEL identifier");
+  }
+  if (is_blank(variable.text("expression"))) {
+    variable["expression"].required("expression is not specified");
+    return;
+  }
+  const auto made =
+      check_expression(variable["expression"], scope, PolicyResult::Anything, MayAskRights::Yes);
+  scope.add_variable(std::string(name),
+                     made == nullptr ? cel::simple(cel::Kind::Dyn) : made->type());
+}
+
+void check_annotation(const Judged& annotation, std::string_view policy, const PolicyScope& scope) {
+  const Judged key = annotation["key"];
+  if (policy.empty()) {
+    key.invalid("requires metadata.name be non-empty");
+  } else {
+    const std::string whole = fmt::format("{}/{}", policy, key.text());
+    for (const std::string& why : qualified_name_errors(whole)) {
+      key.invalid(quote(whole), why);
+    }
+  }
+  const Judged value = annotation["valueExpression"];
+  if (is_blank(value.text())) {
+    value.required("valueExpression is not specified");
+  } else if (value.text().size() > kLongestAnnotation) {
+    value.required(fmt::format("must not exceed {} bytes in length", kLongestAnnotation));
+  } else {
+    check_expression(value, scope, PolicyResult::TextOrNull, MayAskRights::Yes);
+  }
+}
+
+void check_annotations(const Judged& spec, std::string_view policy, const PolicyScope& scope) {
+  if (spec.size("auditAnnotations") > kMaxAnnotations) {
+    spec["auditAnnotations"].invalid(
+        fmt::format("must not have more than {} auditAnnotations", kMaxAnnotations));
+  }
+  Names keys;
+  spec.each("auditAnnotations", [&](const Judged& annotation) {
+    check_annotation(annotation, policy, scope);
+    if (!keys.emplace(annotation.text("key")).second) {
+      annotation["key"].duplicate();
+    }
+  });
+}
+
+void check_policy(const Judged& spec, std::string_view name) {
   spec["failurePolicy"].one_of({"Fail", "Ignore"});
   if (spec.has("paramKind")) {
     check_kind(spec["paramKind"]);
@@ -199,28 +274,19 @@ void check_policy(const Judged& spec) {
       matched["resourceRules"].required();
     }
   }
-  check_match_conditions(spec);
-  spec.each("variables", [](const Judged& variable) {
-    if (is_blank(variable.text("name"))) {
-      variable["name"].required("name is not specified");
-    }
-    if (is_blank(variable.text("expression"))) {
-      variable["expression"].required("expression is not specified");
-    } else {
-      check_policy_expression(variable["expression"], PolicyResult::Anything);
-    }
-  });
+  const auto params =
+      spec.has("paramKind") ? PolicyScope::Params::Given : PolicyScope::Params::None;
+  check_match_conditions(spec, params);
+  PolicyScope scope(params, PolicyScope::Variables::Composed);
+  spec.each("variables", [&](const Judged& variable) { check_variable(variable, scope); });
   if (spec.size("validations") == 0 && spec.size("auditAnnotations") == 0) {
     for (const std::string_view list : {"validations", "auditAnnotations"}) {
       spec[list].required("validations or auditAnnotations must contain at least one item");
     }
     return;
   }
-  spec.each("validations", check_validation);
-  if (spec.size("auditAnnotations") > kMaxAnnotations) {
-    spec["auditAnnotations"].invalid(
-        fmt::format("must not have more than {} auditAnnotations", kMaxAnnotations));
-  }
+  spec.each("validations", [&](const Judged& one) { check_validation(one, scope); });
+  check_annotations(spec, name, scope);
 }
 
 void check_binding(const Judged& spec) {
@@ -292,16 +358,17 @@ void check_admission_rule(const Judged& rule) {
   rule["scope"].one_of({"*", "Cluster", "Namespaced"});
 }
 
-void check_match_conditions(const Judged& of) {
+void check_match_conditions(const Judged& of, PolicyScope::Params params) {
   if (of.size("matchConditions") > kMaxConditions) {
     of["matchConditions"].too_many(kMaxConditions);
   }
   Names names;
+  const PolicyScope scope(params, PolicyScope::Variables::None);
   of.each("matchConditions", [&](const Judged& condition) {
     if (is_blank(condition.text("expression"))) {
       condition["expression"].required();
     } else {
-      check_policy_expression(condition["expression"], PolicyResult::Bool);
+      check_expression(condition["expression"], scope, PolicyResult::Bool, MayAskRights::Yes);
     }
     if (!condition["name"].need_text()) {
       return;
@@ -348,7 +415,7 @@ void check_admission_rules(const AdmissionRequest& request, const api::Object& o
   if (is_webhooks(request.kind)) {
     check_webhooks(whole, before);
   } else if (request.kind.kind == "ValidatingAdmissionPolicy") {
-    check_policy(whole["spec"]);
+    check_policy(whole["spec"], object.meta().name);
   } else if (request.kind.kind == "ValidatingAdmissionPolicyBinding") {
     check_binding(whole["spec"]);
   }

@@ -4,6 +4,7 @@
 
 #include "berth/store/admission.h"
 #include "berth/store/validation/judged.h"
+#include "berth/store/validation/policy_expressions.h"
 
 namespace berth::store {
 
@@ -14,7 +15,7 @@ void check_admission_rules(const AdmissionRequest& request, const api::Object& o
 
 /// One rule of a webhook or a policy: operations, groups, versions, resources, scope.
 void check_admission_rule(const Judged& rule);
-/// `of`.matchConditions: names and expressions.
-void check_match_conditions(const Judged& of);
+/// `of`.matchConditions: names and expressions, which may name `params` if there are any.
+void check_match_conditions(const Judged& of, PolicyScope::Params params);
 
 } // namespace berth::store

@@ -20,11 +20,6 @@ cel::TypeRef device_type() {
                            {"capacity", by_domain(cel::opaque("kubernetes.Quantity"))}}});
 }
 
-/// In the words that kube-apiserver has for it.
-std::string_view wanted(PolicyResult result) {
-  return result == PolicyResult::Bool ? "bool" : "string";
-}
-
 } // namespace
 
 void check_device_expression(const Judged& expression) {
@@ -35,30 +30,6 @@ void check_device_expression(const Judged& expression) {
   } else if (const Kind kind = (*made)->type()->kind; kind != Kind::Bool && kind != Kind::Dyn) {
     expression.invalid(fmt::format("must evaluate to bool or the unknown type, not {}",
                                    cel::to_string(*(*made)->type())));
-  }
-}
-
-void check_policy_expression(const Judged& expression, PolicyResult result) {
-  static const std::vector<cel::Variable> kVariables = [] {
-    std::vector<cel::Variable> all;
-    for (const char* name :
-         {"object", "oldObject", "request", "namespaceObject", "params", "variables"}) {
-      all.push_back({.name = name, .type = cel::simple(Kind::Dyn)});
-    }
-    return all;
-  }();
-  if (expression.text().find("authorizer") != std::string_view::npos) {
-    return;
-  }
-  const auto made = cel::Program::compile(expression.text(), kVariables);
-  if (!made) {
-    expression.invalid(made.error().message);
-    return;
-  }
-  const Kind kind = (*made)->type()->kind;
-  const Kind right = result == PolicyResult::Bool ? Kind::Bool : Kind::String;
-  if (result != PolicyResult::Anything && kind != right && kind != Kind::Dyn) {
-    expression.invalid(fmt::format("must evaluate to {}", wanted(result)));
   }
 }
 

@@ -1,5 +1,5 @@
-// Expressions (CEL) in objects: whether they compile where they stand. Sources:
-// k8s.io/dynamic-resource-allocation/cel; apiserver/pkg/admission/plugin/cel.
+// Expressions (CEL) of device selectors: whether they compile. Source:
+// k8s.io/dynamic-resource-allocation/cel.
 #pragma once
 
 #include "berth/store/validation/judged.h"
@@ -8,12 +8,5 @@ namespace berth::store {
 
 /// Of a selector of devices: it speaks of `device` and is true or false.
 void check_device_expression(const Judged& expression);
-
-/// What a policy's expression must come to.
-enum class PolicyResult { Anything, Bool, Text };
-
-/// Of an admission policy: it speaks of object, oldObject, request, namespaceObject, params and
-/// variables. What asks the authorizer is taken as it is.
-void check_policy_expression(const Judged& expression, PolicyResult result);
 
 } // namespace berth::store

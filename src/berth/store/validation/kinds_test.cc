@@ -61,6 +61,67 @@ INSTANTIATE_TEST_SUITE_P(
             "references for Pod/p and Pod/q"}),
     [](const auto& one) { return one.param.name; });
 
+std::string event(std::string_view rest) {
+  return of("v1", "Event",
+            fmt::format(R"("involvedObject":{{"kind":"Pod","namespace":"default"}},{})", rest));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Events, RefusedObject,
+    ::testing::Values(
+        Refused{"new_form",
+                event(R"("eventTime":"2026-01-01T00:00:00.000000Z","reportingComponent":"a b")"),
+                "[reportingComponent: Invalid value: \"a b\": name part must consist of "
+                "alphanumeric characters, '-', '_' or '.', and must start and end with an "
+                "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used "
+                "for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]'), "
+                "reportingInstance: Required value, action: Required value, reason: Required "
+                "value]"},
+        Refused{"elsewhere", of("v1", "Event", R"("involvedObject":{"namespace":"b"})"),
+                "involvedObject.namespace: Invalid value: \"b\": does not match "
+                "event.namespace"}),
+    [](const auto& one) { return one.param.name; });
+
+std::string stateful_set(std::string_view spec) {
+  return of("apps/v1", "StatefulSet",
+            fmt::format(R"("spec":{{"selector":{{"matchLabels":{{"a":"b"}}}},"template":)"
+                        R"({{"metadata":{{"labels":{{"a":"b"}}}},"spec":{{"containers":[)"
+                        R"({{"name":"c","image":"x"}}]}}}},{}}})",
+                        spec));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    MoreWorkloads, RefusedObject,
+    ::testing::Values(
+        Refused{"stateful_set",
+                stateful_set(R"("replicas":-1,"updateStrategy":{"type":"Sideways"},)"
+                             R"("persistentVolumeClaimRetentionPolicy":{"whenDeleted":"Keep"})"),
+                "[spec.updateStrategy: Invalid value: "
+                R"({"Type":"Sideways","RollingUpdate":null})"
+                ": must be 'RollingUpdate' or 'OnDelete', "
+                "spec.persistentVolumeClaimRetentionPolicy.whenDeleted: Unsupported value: "
+                "\"Keep\": supported values: \"Retain\", \"Delete\", spec.replicas: Invalid "
+                "value: -1: must be greater than or equal to 0]"},
+        Refused{"daemon_set",
+                of("apps/v1", "DaemonSet",
+                   R"("spec":{"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[)"
+                   R"({"name":"c","image":"x"}]}},"updateStrategy":{"rollingUpdate":)"
+                   R"({"maxUnavailable":0}}})"),
+                "[spec.template.metadata.labels: Invalid value: {\"a\":\"b\"}: `selector` does "
+                "not match template `labels`, spec.updateStrategy.rollingUpdate.maxUnavailable: "
+                "Required value: cannot be 0 when maxSurge is 0]"},
+        Refused{"budget",
+                of("policy/v1", "PodDisruptionBudget",
+                   R"("spec":{"minAvailable":1,"maxUnavailable":"5%"})"),
+                "spec: Invalid value: "
+                R"({"MinAvailable":1,"Selector":null,"MaxUnavailable":"5%",)"
+                R"("UnhealthyPodEvictionPolicy":null})"
+                ": minAvailable and maxUnavailable cannot be both set"},
+        Refused{"kubelet_port", service(R"("type":"LoadBalancer","ports":[{"port":10250}])"),
+                "spec.ports[0]: Invalid value: 10250: may not expose port 10250 externally since "
+                "it is used by kubelet"}),
+    [](const auto& one) { return one.param.name; });
+
 INSTANTIATE_TEST_SUITE_P(
     Config, RefusedObject,
     ::testing::Values(

@@ -10,6 +10,7 @@ namespace berth::store {
 namespace {
 
 constexpr std::int64_t kLongestAffinity = 86'400;
+constexpr std::int64_t kKubeletPort = 10'250;
 
 using Names = std::set<std::string, std::less<>>;
 
@@ -44,6 +45,15 @@ void check_type(const Judged& spec) {
   const std::string_view type = spec.text("type");
   if (spec.size("ports") == 0 && !is_headless(spec) && type != "ExternalName") {
     spec["ports"].required();
+  }
+  if (type == "LoadBalancer") {
+    spec.each("ports", [](const Judged& port) {
+      if (port.number("port").value_or(0) == kKubeletPort) {
+        port.invalid(fmt::to_string(kKubeletPort),
+                     fmt::format("may not expose port {} externally since it is used by kubelet",
+                                 kKubeletPort));
+      }
+    });
   }
   if ((type == "LoadBalancer" || type == "NodePort") && is_headless(spec)) {
     spec["clusterIPs"][0].invalid(quote("None"),

@@ -9,7 +9,8 @@
 
 namespace berth::store {
 
-/// Of a pod, or of a workload for its template; in the order in which they are said.
-std::vector<std::string> warnings_of(const api::Object& object);
+/// Of a pod, of a workload for its template, of a service, a volume or a claim; in the order in
+/// which they are said. `before`: the version that a write replaces; null if it is new.
+std::vector<std::string> warnings_of(const api::Object& object, const api::Object* before);
 
 } // namespace berth::store

@@ -153,7 +153,7 @@ void check_hook(const Judged& hook, const Demands& demands) {
   check_label_selector(hook["objectSelector"]);
   hook["reinvocationPolicy"].one_of({"IfNeeded", "Never"});
   check_client(hook["clientConfig"]);
-  check_match_conditions(hook);
+  check_match_conditions(hook, PolicyScope::Params::None);
 }
 
 void check_versions(const Judged& hook, const Demands& demands) {
