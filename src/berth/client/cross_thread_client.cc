@@ -151,18 +151,17 @@ void CrossThreadClient::patch(const GroupKind& kind, const api::Key& key,
                               api::json::value merge_patch, Subresource subresource,
                               Done<api::Object> done) {
   request(far_, std::move(done),
-          [kind, key, merge_patch = std::move(merge_patch),
-           subresource](store::Registry& registry, TimePoint now) {
+          [kind, key, merge_patch = std::move(merge_patch), subresource](store::Registry& registry,
+                                                                         TimePoint now) {
             return registry.patch(kind, key, merge_patch, subresource, now, judged(registry));
           });
 }
 
 void CrossThreadClient::remove(const GroupKind& kind, const api::Key& key,
                                const DeleteOptions& options, Done<api::Object> done) {
-  request(far_, std::move(done),
-          [kind, key, options](store::Registry& registry, TimePoint now) {
-            return registry.remove(kind, key, options, now, judged(registry));
-          });
+  request(far_, std::move(done), [kind, key, options](store::Registry& registry, TimePoint now) {
+    return registry.remove(kind, key, options, now, judged(registry));
+  });
 }
 
 void CrossThreadClient::bind(const Binding& binding, Done<api::Object> done) {
@@ -171,9 +170,8 @@ void CrossThreadClient::bind(const Binding& binding, Done<api::Object> done) {
   });
 }
 
-std::unique_ptr<Watch>
-CrossThreadClient::watch(const WatchOptions& options,
-                         std::function<void(Result<WatchEvent>)> on_event) {
+std::unique_ptr<Watch> CrossThreadClient::watch(const WatchOptions& options,
+                                                std::function<void(Result<WatchEvent>)> on_event) {
   return std::make_unique<CrossThreadWatch>(far_, options, std::move(on_event));
 }
 

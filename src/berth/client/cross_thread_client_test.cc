@@ -27,10 +27,10 @@ const GroupKind kConfigMaps{"", "ConfigMap"};
 
 api::Object config_map(std::string_view name) {
   return api::Object::from_json(
-             api::json::object{{"apiVersion", "v1"},
-                               {"kind", "ConfigMap"},
-                               {"metadata", api::json::object{{"name", name},
-                                                              {"namespace", "default"}}}})
+             api::json::object{
+                 {"apiVersion", "v1"},
+                 {"kind", "ConfigMap"},
+                 {"metadata", api::json::object{{"name", name}, {"namespace", "default"}}}})
       .value();
 }
 
@@ -67,10 +67,10 @@ class CrossThreadClientTest : public ::testing::Test {
   }
   std::string holder() {
     const auto lease = registry.get(kLeases, {"kube-node-lease", "n1"});
-    return lease ? fmt::format("{} standing={}",
-                               api::string_at(lease->json(), "spec.holderIdentity"),
-                               lease->meta().annotations.contains(kStandingAnnotation))
-                 : "none";
+    return lease
+               ? fmt::format("{} standing={}", api::string_at(lease->json(), "spec.holderIdentity"),
+                             lease->meta().annotations.contains(kStandingAnnotation))
+               : "none";
   }
 
   net::AsioLoop loop;
@@ -107,8 +107,8 @@ TEST_F(CrossThreadClientTest, EveryKindOfWriteReachesTheRegistry) {
     client->create(*pod, note<api::Object>("created"));
     client->bind({.pod = {"default", "p"}, .uid = {}, .node = "n1"}, note<api::Object>("bound"));
     client->patch(kPods, {"default", "p"},
-                  api::json::object{{"metadata", api::json::object{
-                                                     {"labels", api::json::object{{"a", "b"}}}}}},
+                  api::json::object{
+                      {"metadata", api::json::object{{"labels", api::json::object{{"a", "b"}}}}}},
                   Subresource::None, note<api::Object>("patched"));
     client->get(kPods, {"default", "p"}, [this](const Result<api::Object>& got) {
       const api::Object running = got->edit([](api::json::object& document) {
@@ -179,10 +179,9 @@ TEST_F(CrossThreadClientTest, NothingOfAClientThatIsGoneReachesTheRegistry) {
 TEST_F(CrossThreadClientTest, AnInformerSeesWhatBothThreadsWrite) {
   constexpr int kEach = 300;
   std::optional<Informer> informer;
-  informer.emplace(*client, away.loop(), ListOptions{.kind = kConfigMaps},
-                   [](const api::Object& old, const api::Object& now) {
-                     (void)(now ? now : old).bytes();
-                   });
+  informer.emplace(
+      *client, away.loop(), ListOptions{.kind = kConfigMaps},
+      [](const api::Object& old, const api::Object& now) { (void)(now ? now : old).bytes(); });
   away.start();
   for (int i = 0; i < kEach; ++i) {
     loop.post([this, i] {

@@ -58,16 +58,15 @@ class SharedCounts : public ::testing::Test {
     one.emplace(loop, server.url(), 1);
     for (const std::string ns : {"default", "a", "b"}) {
       ASSERT_TRUE(one->registry.create(
-          object(fmt::format(R"({{"apiVersion":"v1","kind":"Namespace","metadata":{{"name":"{}"}}}})",
-                             ns)),
+          object(fmt::format(
+              R"({{"apiVersion":"v1","kind":"Namespace","metadata":{{"name":"{}"}}}})", ns)),
           loop.now()));
     }
   }
 
   std::string used(const Replica& replica) const {
     const auto quota = replica.registry.get(store::kResourceQuotas, {"default", "gpus"});
-    const api::json::value* used =
-        quota ? api::find_path(quota->json(), "status.used") : nullptr;
+    const api::json::value* used = quota ? api::find_path(quota->json(), "status.used") : nullptr;
     return used == nullptr ? "" : std::string(used->at("requests.nvidia.com/gpu").as_string());
   }
 
@@ -94,8 +93,8 @@ TEST_F(SharedCounts, AQuotaIsNotExceededByReplicasThatDoNotKnowOfEachOthersPods)
   EXPECT_EQ(used(two), "6");
   ASSERT_TRUE(one->registry.remove(store::kPods, {"default", "a"}, {.grace_period_seconds = 0},
                                    loop.now()));
-  ASSERT_TRUE(two.registry.remove(store::kPods, {"default", "b"}, {.grace_period_seconds = 0},
-                                  loop.now()));
+  ASSERT_TRUE(
+      two.registry.remove(store::kPods, {"default", "b"}, {.grace_period_seconds = 0}, loop.now()));
   EXPECT_EQ(used(two), "2") << "of those that both deleted none is left in the count";
 }
 
@@ -103,8 +102,8 @@ TEST_F(SharedCounts, NoAddressOrNodePortIsGivenTwice) {
   Replica two(loop, server.url(), 2);
   std::set<std::string> addresses;
   std::set<std::int64_t> ports;
-  for (const auto& [replica, ns] : {std::pair(&*one, "default"), std::pair(&two, "a"),
-                                    std::pair(&*one, "b")}) {
+  for (const auto& [replica, ns] :
+       {std::pair(&*one, "default"), std::pair(&two, "a"), std::pair(&*one, "b")}) {
     const auto made = replica->registry.create(service(ns), loop.now());
     ASSERT_TRUE(made) << to_string(made.error());
     addresses.emplace(api::string_at(made->json(), "spec.clusterIP"));

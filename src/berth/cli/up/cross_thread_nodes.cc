@@ -95,9 +95,8 @@ class NearReading final : public server::LogReading {
       near->logs.erase(number_);
     }
     if (const auto far = far_.lock()) {
-      there(far, [number = number_](const std::shared_ptr<Far>& side) {
-        side->readings.erase(number);
-      });
+      there(far,
+            [number = number_](const std::shared_ptr<Far>& side) { side->readings.erase(number); });
     }
   }
   NearReading(const NearReading&) = delete;
@@ -143,8 +142,8 @@ void CrossThreadNodes::open_log(
     std::function<void(server::Answer<std::unique_ptr<server::LogReading>>)> done) {
   const std::uint64_t number = ++near_->next;
   there(far_, [number, node = std::string(node), what = std::move(what),
-              on_more = std::move(on_more),
-              done = std::move(done)](const std::shared_ptr<Far>& far) mutable {
+               on_more = std::move(on_more),
+               done = std::move(done)](const std::shared_ptr<Far>& far) mutable {
     const std::weak_ptr<Far> weak = far;
     const auto more = [weak, number] {
       if (const auto still = weak.lock()) {
@@ -160,16 +159,15 @@ void CrossThreadNodes::open_log(
             return;
           }
           if (!opened) {
-            back(*side, [refused = std::move(opened).error(),
-                        done = std::move(done)](const std::shared_ptr<Near>& /*near*/) {
-              done(tl::unexpected(refused));
-            });
+            back(*side,
+                 [refused = std::move(opened).error(), done = std::move(done)](
+                     const std::shared_ptr<Near>& /*near*/) { done(tl::unexpected(refused)); });
             return;
           }
           const Piece first = next_piece(**opened);
           side->readings.emplace(number, *std::move(opened));
           back(*side, [weak, number, first, on_more = std::move(on_more),
-                      done = std::move(done)](const std::shared_ptr<Near>& near) mutable {
+                       done = std::move(done)](const std::shared_ptr<Near>& near) mutable {
             const auto log = std::make_shared<Near::Log>(
                 Near::Log{.text = first.text, .over = first.over, .on_more = std::move(on_more)});
             done(std::make_unique<NearReading>(near, weak, number, log));
@@ -178,31 +176,27 @@ void CrossThreadNodes::open_log(
   });
 }
 
-void CrossThreadNodes::find_streams(
-    std::string_view node, server::StreamRequest what,
-    std::function<void(server::Answer<server::StreamPlace>)> done) {
+void CrossThreadNodes::find_streams(std::string_view node, server::StreamRequest what,
+                                    std::function<void(server::Answer<server::StreamPlace>)> done) {
   there(far_, [node = std::string(node), what = std::move(what),
-              done = std::move(done)](const std::shared_ptr<Far>& far) mutable {
-    far->nodes.find_streams(
-        node, std::move(what),
-        [weak = std::weak_ptr(far), done = std::move(done)](
-            server::Answer<server::StreamPlace> place) mutable {
-          const auto side = weak.lock();
-          if (!side) {
-            return;
-          }
-          back(*side, [place = std::move(place),
-                      done = std::move(done)](const std::shared_ptr<Near>& /*near*/) {
-            done(place);
-          });
-        });
+               done = std::move(done)](const std::shared_ptr<Far>& far) mutable {
+    far->nodes.find_streams(node, std::move(what),
+                            [weak = std::weak_ptr(far), done = std::move(done)](
+                                server::Answer<server::StreamPlace> place) mutable {
+                              const auto side = weak.lock();
+                              if (!side) {
+                                return;
+                              }
+                              back(*side,
+                                   [place = std::move(place), done = std::move(done)](
+                                       const std::shared_ptr<Near>& /*near*/) { done(place); });
+                            });
   });
 }
 
 void CrossThreadNodes::measure(const std::vector<std::string>& nodes, std::function<void()> done) {
   there(far_, [nodes, done = std::move(done)](const std::shared_ptr<Far>& far) mutable {
-    far->nodes.measure(nodes, [weak = std::weak_ptr(far), nodes,
-                               done = std::move(done)]() mutable {
+    far->nodes.measure(nodes, [weak = std::weak_ptr(far), nodes, done = std::move(done)]() mutable {
       const auto side = weak.lock();
       if (!side) {
         return;
@@ -212,7 +206,7 @@ void CrossThreadNodes::measure(const std::vector<std::string>& nodes, std::funct
         usages.push_back(side->nodes.usage(node));
       }
       back(*side, [nodes = std::move(nodes), usages = std::move(usages),
-                  done = std::move(done)](const std::shared_ptr<Near>& near) mutable {
+                   done = std::move(done)](const std::shared_ptr<Near>& near) mutable {
         for (std::size_t i = 0; i < nodes.size(); ++i) {
           near->usages.erase(nodes[i]);
           if (usages[i]) {

@@ -6,10 +6,10 @@ namespace berth::cli {
 namespace {
 
 server::Status elsewhere(std::string_view node) {
-  return server::internal_error(
-      fmt::format("node \"{}\" is simulated by the replica that leads; ask that one (lease berth in "
-                  "namespace kube-system names it)",
-                  node));
+  return server::internal_error(fmt::format(
+      "node \"{}\" is simulated by the replica that leads; ask that one (lease berth in "
+      "namespace kube-system names it)",
+      node));
 }
 
 } // namespace
