@@ -153,9 +153,13 @@ class Generator {
       return edits; // nothing that a hook could be for
     }
     edits.hooks = {hook("create-symlinks", {"--link", fmt::format("libcuda.so.1::{}/libcuda.so",
-                                                                  options_.library_dir)}),
-                   hook("update-ldcache", {"--folder", options_.library_dir}),
-                   hook("disable-device-node-modification", {})};
+                                                                  options_.library_dir)})};
+    if (!options_.driver_version.empty()) {
+      edits.hooks.push_back(hook("enable-cuda-compat", {fmt::format("--host-driver-version={}",
+                                                                    options_.driver_version)}));
+    }
+    edits.hooks.push_back(hook("update-ldcache", {"--folder", options_.library_dir}));
+    edits.hooks.push_back(hook("disable-device-node-modification", {}));
     return edits;
   }
 

@@ -103,8 +103,10 @@ TEST(NvidiaSpec, HooksMakeTheLibrariesUsable) {
     EXPECT_THAT(hook.env, IsEmpty()) << "hooks run with a clean environment";
     hooks.push_back(hook.args.at(1));
   }
-  EXPECT_THAT(hooks,
-              ElementsAre("create-symlinks", "update-ldcache", "disable-device-node-modification"));
+  EXPECT_THAT(hooks, ElementsAre("create-symlinks", "enable-cuda-compat", "update-ldcache",
+                                 "disable-device-node-modification"));
+  const Spec unknown = nvidia_spec(dgx(), {.driver_version = ""});
+  EXPECT_THAT(unknown.edits.hooks, ::testing::SizeIs(3)) << "compatible with which driver?";
 }
 
 TEST(NvidiaSpec, TheLegacyHookIsToldToKeepOut) {
@@ -179,7 +181,7 @@ TEST(NvidiaSpec, ADriverInAContainersRootIsMountedFromThere) {
   EXPECT_THAT(spec.edits.mounts[2].options, Contains("noexec"));
   EXPECT_EQ(spec.edits.device_nodes[0].host_path, "/run/nvidia/driver/dev/nvidiactl");
   EXPECT_EQ(spec.edits.device_nodes[0].path, "/dev/nvidiactl");
-  EXPECT_THAT(spec.edits.hooks[1].args, ElementsAre("nvidia-ctk", "hook", "update-ldcache",
+  EXPECT_THAT(spec.edits.hooks[2].args, ElementsAre("nvidia-ctk", "hook", "update-ldcache",
                                                     "--folder", "/usr/lib/x86_64-linux-gnu"));
 }
 

@@ -17,11 +17,21 @@ TEST(MigCommands, PlanShowsPlacesAndWhatIsLeft) {
 }
 
 TEST(MigCommands, WhatDoesNotFitSaysOnHowManyCardsItWould) {
-  const test::Outcome o =
-      test::berth({"mig", "plan", "--card", "A100-40GB", "--want", "1g.5gb=5,3g.20gb=1"});
+  const test::Outcome o = test::berth(
+      {"mig", "plan", "--card", "A100-40GB", "--want", "1g.5gb=5,3g.20gb=1", "--cards", "1"});
   EXPECT_EQ(o.code, 3);
   EXPECT_EQ(o.err, "error: A100-40GB: these instances do not fit on 1 card; try --cards 2\n");
-  EXPECT_EQ(test::berth({"mig", "plan", "--card", "A100-40GB", "--want", "7g.40gb=17"}).code, 3);
+}
+
+TEST(MigCommands, WithoutANumberOfCardsAsManyAreTakenAsNeeded) {
+  const test::Outcome two =
+      test::berth({"mig", "plan", "--card", "A100-40GB", "--want", "1g.5gb=5,3g.20gb=1"});
+  EXPECT_EQ(two.code, 0) << two.err;
+  EXPECT_THAT(two.out, HasSubstr("card 1  A100-40GB"));
+  EXPECT_THAT(two.out, ::testing::Not(HasSubstr("card 2")));
+  const test::Outcome fleet =
+      test::berth({"mig", "plan", "--card", "A100-40GB", "--want", "7g.40gb=17"});
+  EXPECT_THAT(fleet.out, HasSubstr("card 16  A100-40GB"));
 }
 
 TEST(MigCommands, PlansAreConfigurationsOfMigParted) {

@@ -6,8 +6,10 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <prometheus/histogram.h>
+#include <prometheus/metric_family.h>
 
 #include "berth/base/time.h"
 #include "berth/topology/policy.h"
@@ -27,6 +29,8 @@ struct PodResourcesCounts {
   Method get_allocatable;
 };
 
+struct NodeCounts;
+
 class AgentCounts {
  public:
   AgentCounts();
@@ -45,8 +49,18 @@ class AgentCounts {
 
   /// Prometheus' text format.
   std::string text(const PodResourcesCounts& asked) const;
+  /// Metrics of several agents, each once with a series or more for each node.
+  using Families = std::vector<prometheus::MetricFamily>;
+  static Families families(const std::vector<NodeCounts>& nodes);
+  /// Adds the series of `more` to `all`.
+  static void join(Families& all, Families more);
+  /// Prometheus' text format.
+  static std::string page(const Families& all);
 
  private:
+  class Page;
+  void add_to(Page& page, const PodResourcesCounts& asked) const;
+
   std::map<std::string, std::uint64_t> registrations_;       ///< by resource
   std::map<std::string, prometheus::Histogram> allocations_; ///< by resource, seconds
   std::uint64_t admissions_ = 0;
@@ -56,6 +70,12 @@ class AgentCounts {
   std::uint64_t assignment_errors_ = 0;
   std::map<topology::Scope, std::uint64_t> aligned_;
   std::map<topology::Scope, std::uint64_t> misaligned_;
+};
+
+struct NodeCounts {
+  std::string node; ///< told as label node; "": not told
+  const AgentCounts* counts = nullptr;
+  PodResourcesCounts asked;
 };
 
 } // namespace berth::node

@@ -478,6 +478,12 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
     if (path == "/metrics") {
       return metrics_page(call);
     }
+    if (path == "/metrics/nodes" && options.node_metrics) {
+      call.later = [page = options.node_metrics](const net::HttpRespond& respond) {
+        page([respond](std::string text) { respond(prometheus_page(std::move(text))); });
+      };
+      return net::HttpResponse();
+    }
     if (path == "/metrics/gpus" && shared.nodes != nullptr) {
       call.later = [with = shared](const net::HttpRespond& respond) {
         with.nodes->measure(node_names(*with.registry), [with, respond] {

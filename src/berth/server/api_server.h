@@ -32,9 +32,12 @@ struct ApiServerOptions {
   Nodes* nodes = nullptr; ///< null: what asks for nodes is answered 501
   /// Beside the server's own: ping, etcd (what is written is kept), shutdown (readyz alone).
   std::vector<HealthCheck> checks = {};
-  /// Gives further metrics of the process, in Prometheus' text format, in the call or later; none:
-  /// there are none.
-  std::function<void(std::function<void(std::string)>)> more_metrics = {};
+  /// Gives a page in Prometheus' text format, in the call or later.
+  using Page = std::function<void(std::function<void(std::string)>)>;
+  /// Further metrics of the process; none: there are none.
+  Page more_metrics = {};
+  /// Those of its nodes' agents, at /metrics/nodes; none: no such page.
+  Page node_metrics = {};
 };
 
 /// Runs on the loop's thread. Requests are decided one after the other, heartbeats before writes

@@ -1,6 +1,7 @@
 // berth mig plan, berth mig show: how a GPU can be cut into instances, and where they lie.
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,7 @@ using hardware::MigProfile;
 using hardware::MigWish;
 using report::Column;
 
-constexpr int kMostCards = 16;
+constexpr int kMostCards = 1024;
 
 Result<const MigCard*> find_card(const std::string& name) {
   if (const MigCard* card = hardware::mig_card(name)) {
@@ -107,8 +108,12 @@ std::string mig_parted(const MigCard& card, const std::vector<MigLayout>& layout
   return out;
 }
 
-Result<int> cards_of(const Values& values) {
-  const std::string text = values.get("--cards", "1");
+/// None: as many as it takes.
+Result<std::optional<int>> cards_of(const Values& values) {
+  if (!values.has("--cards")) {
+    return std::nullopt;
+  }
+  const std::string text = values.get("--cards");
   int cards = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), cards);
   if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size() || cards < 1 ||
@@ -122,7 +127,7 @@ Result<int> cards_of(const Values& values) {
 struct Asked {
   const MigCard* card = nullptr;
   std::vector<MigWish> wishes;
-  int cards = 1;
+  std::optional<int> cards;
 };
 
 Result<Asked> asked_of(const Values& values) {
@@ -138,16 +143,17 @@ Result<Asked> asked_of(const Values& values) {
   return asked;
 }
 
-/// Why the wishes do not fit, and on how many cards they would.
-std::string refusal(const Asked& asked) {
-  const std::string text = fmt::format("these instances do not fit on {} {}", asked.cards,
-                                       asked.cards == 1 ? "card" : "cards");
-  for (int cards = asked.cards + 1; cards <= kMostCards; ++cards) {
-    if (hardware::lay_out_cards(*asked.card, asked.wishes, cards)) {
-      return text + fmt::format("; try --cards {}", cards);
-    }
+Result<std::vector<MigLayout>> planned(const Asked& asked) {
+  if (!asked.cards) {
+    return hardware::lay_out_fewest_cards(*asked.card, asked.wishes);
   }
-  return text + fmt::format(", nor on {}", kMostCards);
+  if (auto layouts = hardware::lay_out_cards(*asked.card, asked.wishes, *asked.cards)) {
+    return *std::move(layouts);
+  }
+  const auto fewest = hardware::lay_out_fewest_cards(*asked.card, asked.wishes).size();
+  return fail(Code::Invalid, fmt::format("{}: these instances do not fit on {} {}; try --cards {}",
+                                         asked.card->name, *asked.cards,
+                                         *asked.cards == 1 ? "card" : "cards", fewest));
 }
 
 int plan(const Invocation& invocation) {
@@ -159,9 +165,9 @@ int plan(const Invocation& invocation) {
                    terminal.program + (usage ? " mig plan --help" : " mig show"));
     return usage ? kUsage : kFailed;
   }
-  const auto layouts = hardware::lay_out_cards(*asked->card, asked->wishes, asked->cards);
+  const auto layouts = planned(*asked);
   if (!layouts) {
-    terminal.error(fmt::format("{}: {}", asked->card->name, refusal(*asked)));
+    terminal.error(layouts.error().message);
     return kDoesNotFit;
   }
   *terminal.out.to << (invocation.values.get("--output") == "mig-parted"
@@ -220,7 +226,8 @@ Command mig_plan_command_table() {
       .description =
           {"Finds the start of every instance among the memory slices of a card, exactly: if there "
            "is a layout it is found, and of several the one that leaves room for the largest "
-           "instances. A letter in the drawing stands for an instance, a point for a free slice.",
+           "instances. More instances than one card holds are laid out on as few as are found to "
+           "do. A letter in the drawing stands for an instance, a point for a free slice.",
            "With -o mig-parted the result is a file for NVIDIA's mig-parted and the GPU operator's "
            "MIG manager, which let the driver choose the places."},
       .flags = {{.name = "--card",
@@ -233,9 +240,9 @@ Command mig_plan_command_table() {
                  .group = "WHAT"},
                 {.name = "--cards",
                  .value = "COUNT",
-                 .help = "how many such cards there are, up to 16",
-                 .group = "WHAT",
-                 .fallback = "1"},
+                 .help =
+                     "how many such cards there are, up to 1024; without it, as many as it takes",
+                 .group = "WHAT"},
                 {.name = "--output",
                  .letter = 'o',
                  .value = "FORMAT",
@@ -250,6 +257,7 @@ Command mig_plan_command_table() {
                  .fallback = "planned"}},
       .examples =
           {{"one card", "mig plan --card A100-40GB --want 1g.5gb=4,3g.20gb=1"},
+           {"as many cards as it takes", "mig plan --card A100-40GB --want 1g.5gb=5,3g.20gb=1"},
            {"a configuration for two",
             "mig plan --card H100-80GB --cards 2 --want 1g.10gb=9,3g.40gb=1 -o mig-parted"}},
       .exit_codes = {{kDone, "laid out"},

@@ -28,13 +28,20 @@ LiveCluster::~LiveCluster() {
   thread_.stop();
 }
 
-void LiveCluster::scheduler_metrics(std::function<void(std::string)> done) {
-  thread_.loop().post_from_any_thread([this, done = std::move(done)]() mutable {
+template <class Ask, class Done> void LiveCluster::ask(Ask ask, Done done) {
+  thread_.loop().post_from_any_thread([this, ask, done = std::move(done)]() mutable {
     api_loop_.post_from_any_thread(
-        [done = std::move(done), text = std::as_const(*cluster_).scheduler().metrics()] {
-          done(text);
-        });
+        [done = std::move(done), answer = ask(*cluster_)] { done(answer); });
   });
+}
+
+void LiveCluster::scheduler_metrics(std::function<void(std::string)> done) {
+  ask([](const cluster::Cluster& cluster) { return cluster.scheduler().metrics(); },
+      std::move(done));
+}
+
+void LiveCluster::agent_counts(std::function<void(node::AgentCounts::Families)> done) {
+  ask([](cluster::Cluster& cluster) { return fleet_counts(cluster.fleet()); }, std::move(done));
 }
 
 } // namespace berth::cli

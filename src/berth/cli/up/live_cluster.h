@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "berth/cli/up/agent_metrics.h"
 #include "berth/cli/up/cross_thread_nodes.h"
 #include "berth/cli/up/simulated_nodes.h"
 #include "berth/client/cross_thread_client.h"
@@ -33,8 +34,13 @@ class LiveCluster {
   /// As Scheduler::metrics(). `done` runs as a later task of the API's loop, unless the cluster
   /// goes before.
   void scheduler_metrics(std::function<void(std::string)> done);
+  /// What its agents count; `done` likewise.
+  void agent_counts(std::function<void(node::AgentCounts::Families)> done);
 
  private:
+  /// Hands what `ask` says on the cluster's loop to `done` on the API's.
+  template <class Ask, class Done> void ask(Ask ask, Done done);
+
   net::AsioLoop& api_loop_;
   std::atomic<bool> synced_ = false;
   net::LoopThread thread_;

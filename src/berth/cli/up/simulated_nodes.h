@@ -2,6 +2,7 @@
 #pragma once
 
 #include "berth/base/loop.h"
+#include "berth/cli/up/simulated_gpus.h"
 #include "berth/cluster/fleet.h"
 #include "berth/server/nodes.h"
 
@@ -24,6 +25,7 @@ class SimulatedNodes final : public server::Nodes {
  private:
   Loop& loop_;
   cluster::Fleet& fleet_;
+  mutable SimulatedGpus gpus_; ///< whose counters go on when somebody looks
 };
 
 } // namespace berth::cli

@@ -13,6 +13,7 @@
 #include "berth/cli/agent/gpu_usage.h"
 #include "berth/cli/agent/machine_gpus.h"
 #include "berth/cli/process_identity.h"
+#include "berth/cli/up/agent_metrics.h"
 #include "berth/cli/up/identity.h"
 #include "berth/cli/up/issued_tokens.h"
 #include "berth/cli/up/lead.h"
@@ -153,11 +154,8 @@ class UpProcess {
     BERTH_CHECK(machine_->start(say));
     local_node_.emplace(loop_, machine_->runtime());
     meter_.emplace(loop_, machine_->runtime(), kubelet::MachineSource{.disk = disk});
-    local_nodes_.emplace(machine_->name(), *local_node_, *meter_, [this, gpus] {
-      const node::Agent* agent = machine_->agent();
-      return gpus ? gpu_usage(*gpus, agent ? &agent->devices() : nullptr)
-                  : std::vector<server::GpuUsage>();
-    });
+    local_nodes_.emplace(machine_->name(), *local_node_, *meter_,
+                         [this, gpus] { return machine_gpu_usage(gpus.get(), machine_->agent()); });
     return {};
   }
 
@@ -206,6 +204,11 @@ class UpProcess {
     api.more_metrics = [this](std::function<void(std::string)> done) {
       more_metrics(std::move(done));
     };
+    if (cluster_ != nullptr || lead_ != nullptr) {
+      api.node_metrics = [this](std::function<void(std::string)> done) {
+        node_metrics(std::move(done));
+      };
+    }
     api.checks = checks();
     if (!options_.audit_log.empty()) {
       BERTH_TRY(api.audit, audit_sink());
@@ -237,6 +240,18 @@ class UpProcess {
     }
     cluster->scheduler_metrics([text = std::move(text), done = std::move(done)](
                                    const std::string& more) { done(text + more); });
+  }
+
+  void node_metrics(std::function<void(std::string)> done) {
+    LiveCluster* const cluster = live();
+    const auto tell = [this, done = std::move(done)](node::AgentCounts::Families fleet) {
+      done(agents_page(std::move(fleet), machine_ ? &*machine_ : nullptr));
+    };
+    if (cluster == nullptr) {
+      tell({});
+    } else {
+      cluster->agent_counts(tell);
+    }
   }
 
   std::vector<server::HealthCheck> checks() const {

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <numeric>
 #include <set>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -15,6 +17,7 @@ namespace {
 constexpr std::size_t kMaxText = 4096;
 constexpr int kMaxInstances = 1024;
 constexpr int kMaxSteps = 100'000;
+constexpr int kMostTries = 4; ///< of numbers of cards
 
 using Mask = std::uint32_t;
 
@@ -124,9 +127,11 @@ class CardsSearch {
   CardsSearch(const MigCard& card, std::span<const MigWish> wishes) : card_(card), wishes_(wishes) {
     Counts counts(wishes.size());
     list_loads(0, counts);
-    // Full cards first: the search then ends soon where there is an end.
-    std::ranges::stable_sort(loads_, std::greater<>(),
-                             [this](const Counts& c) { return slices(c); });
+    // Full cards of large instances first: small ones fill what is left, and the search ends soon
+    // where there is an end.
+    std::ranges::stable_sort(loads_, std::greater<>(), [this](const Counts& c) {
+      return std::tuple(slices(c), compute_slices(c), -std::accumulate(c.begin(), c.end(), 0));
+    });
   }
 
   std::optional<std::vector<MigLayout>> run(int cards) {
@@ -143,6 +148,14 @@ class CardsSearch {
     int sum = 0;
     for (std::size_t i = 0; i < counts.size(); ++i) {
       sum += counts[i] * wishes_[i].profile->memory_slices;
+    }
+    return sum;
+  }
+
+  int compute_slices(const Counts& counts) const {
+    int sum = 0;
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      sum += counts[i] * wishes_[i].profile->compute_slices;
     }
     return sum;
   }
@@ -271,6 +284,32 @@ std::optional<MigLayout> lay_out_card(const MigCard& card, std::span<const MigWi
 std::optional<std::vector<MigLayout>> lay_out_cards(const MigCard& card,
                                                     std::span<const MigWish> wishes, int cards) {
   return CardsSearch(card, wishes).run(cards);
+}
+
+std::vector<MigLayout> lay_out_fewest_cards(const MigCard& card, std::span<const MigWish> wishes) {
+  const auto rounded_up = [](int amount, int by) { return (amount + by - 1) / by; };
+  int memory = 0;
+  int compute = 0;
+  int fewest = 1;
+  int instances = 0;
+  for (const MigWish& wish : wishes) {
+    memory += wish.count * wish.profile->memory_slices;
+    compute += wish.count * wish.profile->compute_slices;
+    instances += wish.count;
+    fewest = std::max(fewest, rounded_up(wish.count, wish.profile->most));
+  }
+  fewest = std::max(
+      {fewest, rounded_up(memory, card.memory_slices), rounded_up(compute, card.compute_slices)});
+  // With a card for each instance the search goes straight on: card after card as full as it goes.
+  std::vector<MigLayout> found =
+      lay_out_cards(card, wishes, instances).value_or(std::vector<MigLayout>());
+  const int most = std::min(static_cast<int>(found.size()) - 1, fewest + kMostTries - 1);
+  for (int cards = fewest; cards <= most; ++cards) {
+    if (auto fewer = lay_out_cards(card, wishes, cards)) {
+      return *std::move(fewer);
+    }
+  }
+  return found;
 }
 
 } // namespace berth::hardware

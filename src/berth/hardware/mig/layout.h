@@ -43,6 +43,11 @@ std::optional<MigLayout> lay_out_card(const MigCard& card, std::span<const MigWi
 std::optional<std::vector<MigLayout>> lay_out_cards(const MigCard& card,
                                                     std::span<const MigWish> wishes, int cards);
 
+/// The same over as few equal cards as are found to do. Never more than filling card after card as
+/// full as it goes comes to; fewer where the exact search, which is tried on up to four numbers of
+/// cards, says so. Precondition: some instance is wanted.
+std::vector<MigLayout> lay_out_fewest_cards(const MigCard& card, std::span<const MigWish> wishes);
+
 /// How many instances of the profile fit beside a layout, nothing else being added.
 int room_for(const MigCard& card, const MigLayout& layout, const MigProfile& profile);
 

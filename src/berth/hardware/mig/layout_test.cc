@@ -1,5 +1,7 @@
 #include "berth/hardware/mig/layout.h"
 
+#include <map>
+
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -158,6 +160,30 @@ TEST(MigLayout, SeveralCardsAreFilledExactly) {
   EXPECT_TRUE(lay_out_cards(on, *fourteen, 2));
   const auto fifteen = parse_mig_wishes("1g.5gb=15", on);
   EXPECT_FALSE(lay_out_cards(on, *fifteen, 2));
+}
+
+TEST(MigLayout, AsFewCardsAsItTakes) {
+  const MigCard& on = card("A100-40GB");
+  const auto cards = [&](std::string_view text) {
+    const auto wishes = parse_mig_wishes(text, on);
+    EXPECT_TRUE(wishes) << text;
+    const std::vector<MigLayout> layouts = lay_out_fewest_cards(on, *wishes);
+    std::map<const MigProfile*, int> placed;
+    for (const MigLayout& layout : layouts) {
+      for (const MigPlace& place : layout) {
+        ++placed[place.profile];
+      }
+    }
+    for (const MigWish& wish : *wishes) {
+      EXPECT_EQ(placed[wish.profile], wish.count) << text << ": " << wish.profile->name;
+    }
+    return layouts.size();
+  };
+  EXPECT_EQ(cards("1g.5gb=7"), 1U);
+  EXPECT_EQ(cards("1g.5gb=5,3g.20gb=1"), 2U);
+  EXPECT_EQ(cards("7g.40gb=17"), 17U);
+  EXPECT_EQ(cards("3g.20gb=100,4g.20gb=100"), 100U) << "a pair on each";
+  EXPECT_EQ(cards("1g.5gb=700,2g.10gb=150"), 143U) << "a thousand compute slices, seven a card";
 }
 
 TEST(MigWishes, SayWhatIsWrong) {

@@ -9,11 +9,17 @@
 // distinct GPUs (of one NUMA node with nvidia.com/numa-bind). Per GPU and node the score is the sum
 // of the shares of containers, cores and memory in use. Binpack takes the GPU with the highest, of
 // equals that of the lowest NUMA node; spread the lowest, of the highest; then the lowest index.
-// With numa-bind NUMA nodes come first. Nodes are binpacked, GPUs spread, unless
-// hami.io/{node,gpu}-scheduler-policy say otherwise; "mutex" among a pod's policies keeps it to
-// GPUs that nobody has a part of when it comes. Source: HAMi 2.10 pkg/scheduler/policy,
-// pkg/device/nvidia; there percentages of memory do not count in a GPU's score, here they do.
+// With numa-bind NUMA nodes come first. Several policies of GPUs, or "numa" (the highest node
+// first), count one after the other, of equals the highest index. "topology-aware" takes of the
+// GPUs that can hold a container the set that choose_gpus takes, where the machine is known. Nodes
+// are binpacked, GPUs spread, unless hami.io/{node,gpu}-scheduler-policy say otherwise; "mutex"
+// among a pod's policies keeps it to GPUs that nobody has a part of when it comes. Source: HAMi
+// 2.10 pkg/scheduler/policy, pkg/device/nvidia; there percentages of memory do not count in a GPU's
+// score, here they do, and a set of GPUs is chosen by sums of pairs that its device plugin writes.
 // Dynamic MIG (mode mig) is not given.
+//
+// A node that HAMi's scheduler has locked for another pod takes none until that pod has what it was
+// bound for: as long as the pod that hami.io/mutex.lock names is there and "allocating".
 //
 // What ResourceQuotas leave of memory and cores to the pod's namespace (vgpu_quotas.h), after all
 // its placed pods, is not exceeded either.
@@ -25,6 +31,7 @@
 
 #include <memory>
 #include <string_view>
+#include <vector>
 
 #include <boost/json/value.hpp>
 
@@ -40,17 +47,29 @@ inline constexpr std::string_view kReasonHamiTaken =
     "node(s) didn't have vGPUs with enough memory and cores left";
 inline constexpr std::string_view kReasonHamiQuota =
     "node(s) had no vGPUs within what the namespace's quota leaves";
+inline constexpr std::string_view kReasonHamiLocked =
+    "node(s) were locked while HAMi's device plugin gives another pod its vGPUs";
 inline constexpr std::string_view kReasonHamiChoice =
     "node(s) had no GPU of a requested type, UUID or mode";
 
 enum class HamiPolicy { Binpack, Spread };
 
+/// Which GPUs of a node come first: "binpack", "spread", "numa", "mutex", "topology-aware", or
+/// several with commas.
+struct HamiGpuPolicy {
+  enum class Key { Binpack, Spread, Numa };
+  std::vector<Key> keys;    ///< in the order in which they count; none: spread
+  bool chained = false;     ///< several were named, or "numa"
+  bool unused_only = false; ///< mutex
+  bool topology = false;    ///< topology-aware
+};
+
 struct HamiArgs {
   HamiPolicy nodes = HamiPolicy::Binpack;
-  HamiPolicy gpus = HamiPolicy::Spread;
+  HamiGpuPolicy gpus;
 };
-/// {"nodeSchedulerPolicy": "binpack" | "spread", "gpuSchedulerPolicy": likewise}; null or {}:
-/// HAMi's defaults. Errors name the field.
+/// {"nodeSchedulerPolicy": "binpack" | "spread", "gpuSchedulerPolicy": see HamiGpuPolicy}; null or
+/// {}: HAMi's defaults. Errors name the field.
 Result<HamiArgs> parse_hami_args(const boost::json::value& args);
 
 std::unique_ptr<Plugin> make_hami(HamiArgs args);

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "berth/base/rng.h"
+#include "berth/hardware/choose.h"
 #include "berth/model/hami.h"
 #include "berth/testing/scheduling_world.h"
 
@@ -185,6 +186,91 @@ TEST(Hami, LoadComesBeforeNumaNodesUnlessBound) {
   EXPECT_EQ(given(world.decide(bound)), "g0,NVIDIA,10,0:;") << "node after node";
 }
 
+TEST(Hami, PoliciesInAListCountOneAfterTheOther) {
+  const auto world_of = [] {
+    SchedulingWorld world(hami_profile());
+    world.with(node("n").annotation(hami::kRegister,
+                                    "g0,4,100,100,t,0,true,0,hami-core:g1,4,100,100,t,0,true,1,"
+                                    "hami-core:g2,4,100,100,t,1,true,2,hami-core:"));
+    auto theirs = asks("x", 1, 60);
+    theirs.annotation(hami::kAllocated, "g0,NVIDIA,60,0:;");
+    world.with(theirs, "n");
+    return world;
+  };
+  const auto with = [&](std::string_view policy) {
+    SchedulingWorld world = world_of();
+    auto one = asks("a", 1, 10);
+    one.annotation(hami::kGpuPolicy, policy);
+    return given(world.decide(one)).substr(0, 2);
+  };
+  EXPECT_EQ(with("numa"), "g2") << "the highest node";
+  EXPECT_EQ(with("binpack,numa"), "g0") << "the fullest, wherever";
+  EXPECT_EQ(with("spread,numa"), "g2") << "of the idle ones that of the highest node";
+  EXPECT_EQ(with("numa,spread"), "g2");
+  EXPECT_EQ(with("binpack,nonsense"), "g0") << "as binpack alone";
+}
+
+TEST(Hami, TopologyAwareTakesTheGpusThatAreLinkedBest) {
+  // Of this machine's four GPUs all are linked alike; of another, pairs below a switch are.
+  const hardware::Platform& p = *hardware::Catalogue::builtin().find("l40s-pcie-8");
+  std::string gpus;
+  for (const hardware::Gpu& gpu : p.gpus) {
+    gpus += fmt::format("g{0},4,100,100,t,{1},true,{0},hami-core:", gpu.index, gpu.numa);
+  }
+  const auto pick = [&](bool known, std::string_view policy, std::string_view full) {
+    SchedulingWorld world(hami_profile());
+    auto machine = node("n");
+    machine.annotation(hami::kRegister, gpus);
+    if (known) {
+      machine.platform(p.name);
+    }
+    world.with(machine);
+    auto theirs = asks("x", 1, 100);
+    theirs.annotation(hami::kAllocated, fmt::format("{},NVIDIA,100,0:;", full));
+    world.with(theirs, "n");
+    auto two = asks("a", 2, 10);
+    two.annotation(hami::kGpuPolicy, policy);
+    hardware::GpuMask mask = 0;
+    std::string text = given(world.decide(two));
+    for (std::size_t at = text.find('g'); at != std::string::npos; at = text.find('g', at + 1)) {
+      mask |= hardware::GpuMask{1} << static_cast<unsigned>(text[at + 1] - '0');
+    }
+    return mask;
+  };
+  const hardware::GpuMask open = 0xff & ~1U;
+  EXPECT_EQ(pick(true, "topology-aware", "g0"),
+            *hardware::choose_gpus(p, open, 2, hardware::ChoicePolicy::Topology));
+  EXPECT_EQ(pick(false, "topology-aware", "g0"), pick(true, "spread", "g0"))
+      << "of a machine that nobody knows, as without";
+}
+
+TEST(Hami, ANodeThatIsLockedForAPodOfHamisSchedulerIsLeftAlone) {
+  SchedulingWorld world(hami_profile());
+  auto locked = vgpu_node("n");
+  locked.annotation(hami::kLock, "2026-06-14T15:05:03Z,default,theirs");
+  world.with(locked);
+  EXPECT_TRUE(world.decide(asks("before", 1, 1000)).placed()) << "nobody of that name is there";
+  auto theirs = asks("theirs", 1, 1000);
+  theirs.annotation(hami::kAllocated, "n-1,NVIDIA,1000,0:;")
+      .annotation(hami::kBindPhase, "allocating");
+  world.with(theirs, "n");
+  const Decision decision = world.decide(asks("a", 1, 1000));
+  EXPECT_FALSE(decision.placed());
+  EXPECT_THAT(decision.message, HasSubstr(std::string(kReasonHamiLocked)));
+}
+
+TEST(Hami, AStaleLockHoldsNobodyUp) {
+  SchedulingWorld world(hami_profile());
+  auto locked = vgpu_node("n");
+  locked.annotation(hami::kLock, "2026-06-14T15:05:03Z,default,theirs");
+  world.with(locked);
+  auto theirs = asks("theirs", 1, 1000);
+  theirs.annotation(hami::kAllocated, "n-1,NVIDIA,1000,0:;")
+      .annotation(hami::kBindPhase, "success");
+  world.with(theirs, "n");
+  EXPECT_TRUE(world.decide(asks("a", 1, 1000)).placed());
+}
+
 TEST(Hami, MutexIsForGpusThatNobodyHasAPartOf) {
   SchedulingWorld world(hami_profile());
   world.with(vgpu_node("n"));
@@ -270,9 +356,17 @@ TEST(Hami, OfSeveralQuotasTheTightestCountsAndZeroIsNothing) {
 }
 
 TEST(Hami, ArgumentsAreChecked) {
-  EXPECT_EQ(parse_hami_args(nullptr)->gpus, HamiPolicy::Spread);
-  EXPECT_EQ(parse_hami_args(test::json_of(R"({"gpuSchedulerPolicy": "binpack"})"))->gpus,
-            HamiPolicy::Binpack);
+  EXPECT_TRUE(parse_hami_args(nullptr)->gpus.keys.empty()) << "spread";
+  EXPECT_EQ(parse_hami_args(test::json_of(R"({"gpuSchedulerPolicy": "binpack"})"))->gpus.keys,
+            std::vector{HamiGpuPolicy::Key::Binpack});
+  const auto chain =
+      parse_hami_args(test::json_of(R"({"gpuSchedulerPolicy": "mutex, numa,topology-aware"})"));
+  ASSERT_TRUE(chain);
+  EXPECT_TRUE(chain->gpus.unused_only && chain->gpus.topology && chain->gpus.chained);
+  EXPECT_EQ(chain->gpus.keys, std::vector{HamiGpuPolicy::Key::Numa});
+  EXPECT_FALSE(parse_hami_args(test::json_of(R"({"gpuSchedulerPolicy": ""})")));
+  EXPECT_FALSE(parse_hami_args(test::json_of(R"({"gpuSchedulerPolicy": "binpack,tight"})")));
+  EXPECT_FALSE(parse_hami_args(test::json_of(R"({"nodeSchedulerPolicy": "numa"})")));
   EXPECT_FALSE(parse_hami_args(test::json_of(R"({"gpuSchedulerPolicy": "tight"})")));
   EXPECT_FALSE(parse_hami_args(test::json_of(R"({"policy": "binpack"})")));
 }
