@@ -26,6 +26,9 @@ inline constexpr std::string_view kRegister = "hami.io/node-nvidia-register";
 inline constexpr std::string_view kHandshake = "hami.io/node-handshake";
 /// On a Node, of the pod that its scheduler binds there: "TIME,NAMESPACE,NAME", or the time alone.
 inline constexpr std::string_view kLock = "hami.io/mutex.lock";
+/// On a Node: an agent of Berth registered its GPUs, and takes that back when it no longer shares
+/// them. HAMi does not know it.
+inline constexpr std::string_view kRegisteredBy = "berth.dev/hami-registered";
 inline constexpr std::string_view kToAllocate = "hami.io/vgpu-devices-to-allocate";
 inline constexpr std::string_view kAllocated = "hami.io/vgpu-devices-allocated";
 inline constexpr std::string_view kNode = "hami.io/vgpu-node";

@@ -111,6 +111,17 @@ std::vector<hami::Device> HamiSharing::registered(const PluginEndpoints& plugins
   return devices;
 }
 
+std::map<std::string, std::string> hami_annotations_to_remove(const api::Labels& stored) {
+  std::map<std::string, std::string> wanted;
+  if (annotation(stored, hami::kRegisteredBy) == "true") {
+    for (const std::string_view key :
+         {hami::kRegister, hami::kHandshake, hami::kLock, hami::kRegisteredBy}) {
+      wanted[std::string(key)] = "";
+    }
+  }
+  return wanted;
+}
+
 std::map<std::string, std::string> HamiSharing::annotations(
     const PluginEndpoints& plugins, const api::Labels& stored, TimePoint now,
     const std::function<bool(std::string_view ns, std::string_view name)>& over) const {
@@ -120,6 +131,7 @@ std::map<std::string, std::string> HamiSharing::annotations(
   }
   const auto devices = registered(plugins);
   wanted[std::string(hami::kRegister)] = devices.empty() ? "" : hami::encode_devices(devices);
+  wanted[std::string(hami::kRegisteredBy)] = "true";
   if (!annotation(stored, hami::kHandshake).starts_with(kReported)) {
     wanted[std::string(hami::kHandshake)] = fmt::format("{}{}", kReported, to_rfc3339(now));
   }

@@ -54,4 +54,8 @@ class HamiSharing {
   std::vector<model::hami::Device> gpus_;
 };
 
+/// What an agent that does not share its GPUs so takes from its Node: what one that did has left
+/// there. Of a Node that HAMi's own device plugin registered, nothing.
+std::map<std::string, std::string> hami_annotations_to_remove(const api::Labels& stored);
+
 } // namespace berth::node

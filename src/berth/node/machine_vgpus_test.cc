@@ -293,5 +293,32 @@ TEST_F(MachineVgpus, OutlastAnAgentThatDiesAtAnyStepWithAndWithoutItsCheckpoint)
   }
 }
 
+TEST_F(MachineVgpus, AnAgentThatNoLongerSharesTakesItsRegistrationBack) {
+  MachineWorld world = vgpu_world();
+  ASSERT_NE(annotation(world.node(), hami::kRegister), "absent");
+  world.plane.patch(
+      client::kNodes, {"", "n1"},
+      json::value{{"metadata", {{"annotations", {{hami::kLock, "2026,default,a"}}}}}});
+  world.machine.reset();
+  const MachineOptions plain{.name = "n1",
+                             .platform = hardware::Catalogue::builtin().find("dgx-h100")};
+  world.machine = std::make_unique<SimulatedMachine>(world.plane.loop, world.line, plain);
+  world.machine->power_on();
+  world.run(Duration::seconds(30));
+  for (const std::string_view key :
+       {hami::kRegister, hami::kHandshake, hami::kLock, hami::kRegisteredBy}) {
+    EXPECT_EQ(annotation(world.node(), key), "absent") << key;
+  }
+  EXPECT_EQ(world.allocatable("nvidia.com/gpu"), "8") << "GPUs are whole again";
+}
+
+TEST_F(MachineVgpus, WhatHamisOwnPluginRegisteredStays) {
+  MachineWorld world;
+  world.plane.patch(client::kNodes, {"", "n1"},
+                    json::value{{"metadata", {{"annotations", {{hami::kRegister, "theirs"}}}}}});
+  world.run(Duration::minutes(1));
+  EXPECT_EQ(annotation(world.node(), hami::kRegister), "theirs");
+}
+
 } // namespace
 } // namespace berth::node

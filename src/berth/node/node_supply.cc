@@ -87,10 +87,9 @@ NodeFacts NodeSupply::facts(const api::Object& stored, TimePoint now, const PodI
     facts.annotations.emplace(model::kGpuDevicesAnnotation,
                               model::format_node_slices(slices_of(plugins, *place_.gpus)));
   }
-  if (hami_) {
-    facts.annotations.merge(
-        hami_->annotations(plugins, stored ? stored.meta().annotations : api::Labels(), now, over));
-  }
+  const api::Labels held = stored ? stored.meta().annotations : api::Labels();
+  facts.annotations.merge(hami_ ? hami_->annotations(plugins, held, now, over)
+                                : hami_annotations_to_remove(held));
   return facts;
 }
 
