@@ -64,6 +64,8 @@ struct Agent::State : std::enable_shared_from_this<State> {
   std::shared_ptr<SharedCpus> shared_cpus; ///< where CPUs are given away
   GpuHealth gpu_health;
   NodeSupply supply;
+  DiscoveredLabels labels;
+  std::unique_ptr<inventory::Subscription> cuts; ///< of GPUs
   std::unique_ptr<client::StandingLease> lease;
   std::unique_ptr<runtime::EventStream> stream;
   std::unique_ptr<deviceplugin::KubeletSocket::Handle> listening;
@@ -94,7 +96,8 @@ struct Agent::State : std::enable_shared_from_this<State> {
         supply(
             {.inventory = at.inventory, .devices = &devices, .gpus = &gpus, .health = &gpu_health},
             base, options.plugin_resources, options.hami),
-        status_wait(*at.loop), list_again(*at.loop), listen_again(*at.loop) {
+        labels(options.discover, options.given_labels), status_wait(*at.loop), list_again(*at.loop),
+        listen_again(*at.loop) {
     if (place.contents) {
       amounts = std::make_shared<NodeAmounts>(
           NodeAmounts{node_resources(base, "allocatable"), node_resources(base, "capacity")});
@@ -103,6 +106,7 @@ struct Agent::State : std::enable_shared_from_this<State> {
 
   ~State() {
     // Workers and what calls them go before what they stand on.
+    cuts.reset();
     pods.reset();
     reporter.reset();
     stream.reset();
@@ -115,6 +119,7 @@ struct Agent::State : std::enable_shared_from_this<State> {
   void begin();
   void on_listing(Result<runtime::Listing> listing);
   void listen_for_plugins();
+  void follow_cuts();
   void on_pod(const api::Object& old, const api::Object& now);
   void add_worker(const api::Object& pod);
   void on_all_pods_seen();
@@ -196,10 +201,14 @@ void Agent::State::on_listing(Result<runtime::Listing> listing) {
   reporter = std::make_unique<NodeReporter>(
       *place.loop, *place.client, base,
       [this] {
-        return supply.facts(node(), place.loop->now(),
-                            [this](auto ns, auto pod_name) { return is_over(ns, pod_name); });
+        NodeFacts facts = supply.facts(node(), place.loop->now(), [this](auto ns, auto pod_name) {
+          return is_over(ns, pod_name);
+        });
+        facts.labels = labels.changes(node() ? node().meta().labels : api::Labels());
+        return facts;
       },
       [this](const api::Object& node) { gpu_health.tell(node); });
+  follow_cuts();
   // Plugins that come back at once come back before the node says what it has.
   const bool expects_plugin =
       !devices.accounting().empty() || (place.inventory && !place.inventory->gpus().empty());
@@ -208,6 +217,20 @@ void Agent::State::on_listing(Result<runtime::Listing> listing) {
       *place.client, *place.loop, client::ListOptions{.kind = client::kPods, .node = name},
       [this](const api::Object& old, const api::Object& now) { on_pod(old, now); });
   pods->on_sync([this] { on_all_pods_seen(); });
+}
+
+// What was found before is in the Node, or in the one that is registered now.
+void Agent::State::follow_cuts() {
+  if (!place.inventory || !options.discover) {
+    return;
+  }
+  labels.look_again();
+  cuts = place.inventory->subscribe([this](const inventory::HealthEvent& event) {
+    if (event.kind == inventory::HealthEvent::Kind::Mig) {
+      labels.look_again();
+      reporter->poke();
+    }
+  });
 }
 
 // Pods without devices run on a node whose plugins cannot register.
@@ -422,6 +445,9 @@ bool Agent::State::refuse(const std::string& uid, PodWorker& worker) {
   if (!refusal) {
     refusal = host_port_refusal(pod, others);
   }
+  if (!refusal && node()) {
+    refusal = place_refusal(pod, *worker.pod(), node().meta().labels, name);
+  }
   if (refusal) {
     worker.reject(refusal->reason, refusal->message);
   }
@@ -549,11 +575,13 @@ deviceplugin::Registration& Agent::plugin_registration() {
 }
 
 PodResourcesReport Agent::pod_resources() const {
-  PodResourcesReport report{
-      .pods = {}, .devices = allocatable_devices(state_->devices.plugins()), .cpu_ids = {}};
+  PodResourcesReport report{.pods = {},
+                            .devices = allocatable_devices(state_->devices.plugins()),
+                            .cpu_ids = allocatable_cpus(numa()),
+                            .memory = allocatable_memory(numa())};
   for (const auto& [uid, worker] : state_->workers) {
     if (!worker->finished()) {
-      report.pods.push_back(node::pod_resources(*worker->pod(), state_->devices.ledger(), {}));
+      report.pods.push_back(node::pod_resources(*worker->pod(), state_->devices.ledger(), numa()));
     }
   }
   std::ranges::sort(report.pods, {},
@@ -563,6 +591,17 @@ PodResourcesReport Agent::pod_resources() const {
 
 const DeviceLedger& Agent::devices() const {
   return state_->devices.ledger();
+}
+
+std::optional<Agent::ContainerOwner> Agent::owner_of(std::string_view container_id) const {
+  const std::string id(container_id);
+  for (const auto& [uid, worker] : state_->workers) {
+    const auto& containers = worker->record().containers;
+    if (const auto found = containers.find(id); found != containers.end()) {
+      return ContainerOwner{.pod_uid = uid, .container = found->second.name};
+    }
+  }
+  return std::nullopt;
 }
 
 const AgentCounts& Agent::counts() const {

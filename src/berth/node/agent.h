@@ -19,6 +19,7 @@
 #include "berth/node/checkpoint_store.h"
 #include "berth/node/device_ledger.h"
 #include "berth/node/device_options.h"
+#include "berth/node/discovered_labels.h"
 #include "berth/node/hami_sharing.h"
 #include "berth/node/pod_resources.h"
 #include "berth/runtime/runtime.h"
@@ -35,6 +36,10 @@ struct AgentOptions {
   /// object).
   api::json::value node_document;
   api::Labels labels; ///< added to the document's
+  /// Labels of the GPUs as they are, asked for when they are cut in another way; those that the
+  /// Node gets in the first place are among `labels`.
+  Discover discover;
+  api::Labels given_labels; ///< that win over what is discovered
   std::vector<model::Taint> taints;
   /// Resources whose numbers come from a device plugin alone, whatever the document says.
   std::vector<std::string> plugin_resources{"nvidia.com/gpu"};
@@ -86,6 +91,12 @@ class Agent {
   PodResourcesReport pod_resources() const;
   /// Whose CPUs and memory are where.
   const topology::NumaBook& numa() const;
+  struct ContainerOwner {
+    std::string pod_uid;
+    std::string container;
+  };
+  /// Whose container of this node has the runtime's id; none: nobody's. O(pods x log containers).
+  std::optional<ContainerOwner> owner_of(std::string_view container_id) const;
   /// Of device plugins and admission, for metrics.
   const AgentCounts& counts() const;
   /// The pod is here and does over and over what it has done before (see repeats() in pod_view.h).

@@ -25,70 +25,86 @@ Bounds admission_bounds() {
   return bounds;
 }
 
-class Page {
- public:
-  /// Begins a metric; what is added belongs to it.
-  void metric(std::string name, MetricType type, std::string_view help) {
-    families_.push_back({.name = std::move(name),
-                         .help = fmt::format("[ALPHA] {}", help),
-                         .type = type,
-                         .metric = {}});
-  }
-  void number(Labels labels, std::uint64_t value) {
-    ClientMetric metric;
-    metric.label = std::move(labels);
-    metric.counter.value = static_cast<double>(value);
-    families_.back().metric.push_back(std::move(metric));
-  }
-  void times(Labels labels, const prometheus::Histogram& value) {
-    ClientMetric metric = value.Collect();
-    metric.label = std::move(labels);
-    families_.back().metric.push_back(std::move(metric));
-  }
-  void counter(std::string name, std::string_view help, std::uint64_t value, Labels labels = {}) {
-    metric(std::move(name), MetricType::Counter, help);
-    number(std::move(labels), value);
-  }
-  std::string text() const { return prometheus::TextSerializer().Serialize(families_); }
-
- private:
-  std::vector<MetricFamily> families_;
-};
-
 Labels of_resource(const std::string& resource) {
   return {{"resource_name", resource}};
 }
 
-void add_scopes(Page& page, const std::map<topology::Scope, std::uint64_t>& counts) {
-  for (const auto& [scope, count] : counts) {
-    page.number({{"boundary", "numa_node"}, {"scope", std::string(topology::to_string(scope))}},
-                count);
-  }
-}
-
-void add_pod_resources(Page& page, const PodResourcesCounts& asked) {
-  const Labels version{{"server_api_version", "v1"}};
-  const auto add = [&](std::string_view name, std::string_view help, std::uint64_t value) {
-    page.counter(fmt::format("kubelet_pod_resources_endpoint_{}", name),
-                 fmt::format("{} Broken down by server api version.", help), value, version);
-  };
-  add("requests_total", "Cumulative number of requests to the PodResource endpoint.", asked.total);
-  add("requests_list", "Number of requests to the PodResource List endpoint.", asked.list.requests);
-  add("requests_get", "Number of requests to the PodResource Get endpoint.", asked.get.requests);
-  add("requests_get_allocatable",
-      "Number of requests to the PodResource GetAllocatableResources endpoint.",
-      asked.get_allocatable.requests);
-  add("errors_list", "Number of requests to the PodResource List endpoint which returned error.",
-      asked.list.errors);
-  add("errors_get", "Number of requests to the PodResource Get endpoint which returned error.",
-      asked.get.errors);
-  add("errors_get_allocatable",
-      "Number of requests to the PodResource GetAllocatableResources endpoint which returned "
-      "error.",
-      asked.get_allocatable.errors);
-}
-
 } // namespace
+
+/// Metrics in the order of their first mention, each with what all nodes say of it.
+class AgentCounts::Page {
+ public:
+  /// Whose series come now.
+  void begin(const std::string& node) { node_ = node.empty() ? Labels() : Labels{{"node", node}}; }
+  /// Begins a metric, or goes on with one; what is added belongs to it.
+  void metric(const std::string& name, MetricType type, std::string_view help) {
+    const auto [at, fresh] = places_.try_emplace(name, families_.size());
+    place_ = at->second;
+    if (fresh) {
+      families_.push_back(
+          {.name = name, .help = fmt::format("[ALPHA] {}", help), .type = type, .metric = {}});
+    }
+  }
+  void number(Labels labels, std::uint64_t value) {
+    ClientMetric metric;
+    metric.counter.value = static_cast<double>(value);
+    add(std::move(metric), std::move(labels));
+  }
+  void times(Labels labels, const prometheus::Histogram& value) {
+    add(value.Collect(), std::move(labels));
+  }
+  void counter(const std::string& name, std::string_view help, std::uint64_t value,
+               Labels labels = {}) {
+    metric(name, MetricType::Counter, help);
+    number(std::move(labels), value);
+  }
+  void scopes(const std::map<topology::Scope, std::uint64_t>& counts) {
+    for (const auto& [scope, count] : counts) {
+      number({{"boundary", "numa_node"}, {"scope", std::string(topology::to_string(scope))}},
+             count);
+    }
+  }
+  void pod_resources(const PodResourcesCounts& asked);
+  std::string text() const { return prometheus::TextSerializer().Serialize(families_); }
+
+ private:
+  void add(ClientMetric metric, Labels labels) {
+    labels.insert(labels.end(), node_.begin(), node_.end());
+    metric.label = std::move(labels);
+    families_[place_].metric.push_back(std::move(metric));
+  }
+
+  std::vector<MetricFamily> families_;
+  std::map<std::string, std::size_t> places_;
+  std::size_t place_ = 0;
+  Labels node_;
+};
+
+void AgentCounts::Page::pod_resources(const PodResourcesCounts& asked) {
+  const auto add_one = [&](std::string_view name, std::string_view help, std::uint64_t value) {
+    counter(fmt::format("kubelet_pod_resources_endpoint_{}", name),
+            fmt::format("{} Broken down by server api version.", help), value,
+            {{"server_api_version", "v1"}});
+  };
+  add_one("requests_total", "Cumulative number of requests to the PodResource endpoint.",
+          asked.total);
+  add_one("requests_list", "Number of requests to the PodResource List endpoint.",
+          asked.list.requests);
+  add_one("requests_get", "Number of requests to the PodResource Get endpoint.",
+          asked.get.requests);
+  add_one("requests_get_allocatable",
+          "Number of requests to the PodResource GetAllocatableResources endpoint.",
+          asked.get_allocatable.requests);
+  add_one("errors_list",
+          "Number of requests to the PodResource List endpoint which returned error.",
+          asked.list.errors);
+  add_one("errors_get", "Number of requests to the PodResource Get endpoint which returned error.",
+          asked.get.errors);
+  add_one("errors_get_allocatable",
+          "Number of requests to the PodResource GetAllocatableResources endpoint which returned "
+          "error.",
+          asked.get_allocatable.errors);
+}
 
 AgentCounts::AgentCounts() : admission_ms_(admission_bounds()) {}
 
@@ -111,7 +127,19 @@ void AgentCounts::assigned(topology::Scope scope, Place place) {
 }
 
 std::string AgentCounts::text(const PodResourcesCounts& asked) const {
+  return page({{.node = {}, .counts = this, .asked = asked}});
+}
+
+std::string AgentCounts::page(const std::vector<NodeCounts>& nodes) {
   Page page;
+  for (const NodeCounts& node : nodes) {
+    page.begin(node.node);
+    node.counts->add_to(page, node.asked);
+  }
+  return page.text();
+}
+
+void AgentCounts::add_to(Page& page, const PodResourcesCounts& asked) const {
   page.metric("kubelet_device_plugin_registration_total", MetricType::Counter,
               "Cumulative number of device plugin registrations. Broken down by resource name.");
   for (const auto& [resource, count] : registrations_) {
@@ -123,7 +151,7 @@ std::string AgentCounts::text(const PodResourcesCounts& asked) const {
   for (const auto& [resource, times] : allocations_) {
     page.times(of_resource(resource), times);
   }
-  add_pod_resources(page, asked);
+  page.pod_resources(asked);
   page.counter("kubelet_topology_manager_admission_requests_total",
                "The number of admission requests where resources have to be aligned.", admissions_);
   page.counter("kubelet_topology_manager_admission_errors_total",
@@ -145,13 +173,12 @@ std::string AgentCounts::text(const PodResourcesCounts& asked) const {
   page.metric("kubelet_container_aligned_compute_resources_count", MetricType::Counter,
               "Cumulative number of aligned compute resources allocated to containers by alignment "
               "type.");
-  add_scopes(page, aligned_);
+  page.scopes(aligned_);
   page.metric(
       "kubelet_container_aligned_compute_resources_failure_count", MetricType::Counter,
       "Cumulative number of failures to allocate aligned compute resources to containers by "
       "alignment type.");
-  add_scopes(page, misaligned_);
-  return page.text();
+  page.scopes(misaligned_);
 }
 
 } // namespace berth::node

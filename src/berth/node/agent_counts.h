@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <prometheus/histogram.h>
 
@@ -27,6 +28,8 @@ struct PodResourcesCounts {
   Method get_allocatable;
 };
 
+struct NodeCounts;
+
 class AgentCounts {
  public:
   AgentCounts();
@@ -45,8 +48,13 @@ class AgentCounts {
 
   /// Prometheus' text format.
   std::string text(const PodResourcesCounts& asked) const;
+  /// Of several agents on one page, each metric once with a series or more for each node.
+  static std::string page(const std::vector<NodeCounts>& nodes);
 
  private:
+  class Page;
+  void add_to(Page& page, const PodResourcesCounts& asked) const;
+
   std::map<std::string, std::uint64_t> registrations_;       ///< by resource
   std::map<std::string, prometheus::Histogram> allocations_; ///< by resource, seconds
   std::uint64_t admissions_ = 0;
@@ -56,6 +64,12 @@ class AgentCounts {
   std::uint64_t assignment_errors_ = 0;
   std::map<topology::Scope, std::uint64_t> aligned_;
   std::map<topology::Scope, std::uint64_t> misaligned_;
+};
+
+struct NodeCounts {
+  std::string node; ///< told as label node; "": not told
+  const AgentCounts* counts = nullptr;
+  PodResourcesCounts asked;
 };
 
 } // namespace berth::node

@@ -64,5 +64,28 @@ TEST(AgentCounts, OfAMachineThatRuns) {
   EXPECT_THAT(text, HasSubstr("resource_manager_allocations_total{source=\"node\"} 1\n"));
 }
 
+TEST(AgentCounts, OfSeveralAgentsEachMetricIsToldOnce) {
+  AgentCounts a;
+  AgentCounts b;
+  a.plugin_registered("nvidia.com/gpu");
+  b.plugin_registered("nvidia.com/gpu");
+  b.plugin_registered("nvidia.com/gpu");
+  b.allocated("nvidia.com/mig-1g.10gb", Duration::millis(1));
+  const std::string text = AgentCounts::page({{.node = "n1", .counts = &a, .asked = {.total = 7}},
+                                              {.node = "n2", .counts = &b, .asked = {}}});
+  EXPECT_THAT(text,
+              HasSubstr("# TYPE kubelet_device_plugin_registration_total counter\n"
+                        "kubelet_device_plugin_registration_total{resource_name=\"nvidia.com/gpu\","
+                        "node=\"n1\"} 1\n"
+                        "kubelet_device_plugin_registration_total{resource_name=\"nvidia.com/gpu\","
+                        "node=\"n2\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("requests_total{server_api_version=\"v1\",node=\"n1\"} 7\n"));
+  EXPECT_THAT(text, HasSubstr("alloc_duration_seconds_count{resource_name=\"nvidia.com/"
+                              "mig-1g.10gb\",node=\"n2\"} 1\n"));
+  const std::string type = "# TYPE kubelet_topology_manager_admission_duration_ms ";
+  EXPECT_EQ(text.find(type), text.rfind(type));
+  EXPECT_EQ(AgentCounts::page({}), "");
+}
+
 } // namespace
 } // namespace berth::node

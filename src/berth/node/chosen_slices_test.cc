@@ -165,6 +165,34 @@ TEST_F(SlicedMachine, MigDevicesAreToldAndGivenByGpu) {
   EXPECT_THAT(events("a"), Contains(HasSubstr("is unhealthy")));
 }
 
+TEST_F(SlicedMachine, LabelsFollowHowGpusAreCut) {
+  deviceplugin::Config config = usual_plugin_config();
+  config.flags.mig_strategy = inventory::MigStrategy::Mixed;
+  boot(config);
+  const auto label = [&](const std::string& key) {
+    const auto& labels = node().meta().labels;
+    const auto it = labels.find(key);
+    return it == labels.end() ? "absent" : it->second;
+  };
+  EXPECT_EQ(label("nvidia.com/mig-1g.10gb.count"), "absent");
+  ASSERT_TRUE(machine->inventory().cut(1, "1g.10gb=2"));
+  ASSERT_TRUE(machine->inventory().cut(2, "3g.40gb=1"));
+  run(Duration::seconds(30));
+  EXPECT_EQ(label("nvidia.com/mig-1g.10gb.count"), "2");
+  EXPECT_EQ(label("nvidia.com/mig-3g.40gb.count"), "1");
+  const std::string product = label("nvidia.com/gpu.product");
+  ASSERT_TRUE(machine->inventory().uncut(2));
+  run(Duration::seconds(30));
+  EXPECT_EQ(label("nvidia.com/mig-1g.10gb.count"), "2");
+  EXPECT_EQ(label("nvidia.com/mig-3g.40gb.count"), "absent");
+  EXPECT_EQ(label("nvidia.com/gpu.product"), product);
+  ASSERT_TRUE(machine->inventory().uncut(1));
+  machine->crash_agent();
+  machine->start_agent();
+  run(Duration::seconds(30));
+  EXPECT_EQ(label("nvidia.com/mig-1g.10gb.count"), "absent") << "left by the agent before";
+}
+
 TEST_F(SlicedMachine, APodWhoseMigDeviceIsGoneAfterARebootIsTurnedAway) {
   deviceplugin::Config config = usual_plugin_config();
   config.flags.mig_strategy = inventory::MigStrategy::Mixed;

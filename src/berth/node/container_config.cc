@@ -63,6 +63,38 @@ api::Labels pod_labels(const model::Pod& pod) {
   return labels;
 }
 
+/// FNV-1a, as far as the kubelet's: tools look whether it is another, not at what it is.
+std::string hash_of(const json::value& container) {
+  std::uint32_t hash = 0x811C9DC5U;
+  for (const char c : api::to_json(container)) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x01000193U;
+  }
+  return fmt::format("{:x}", hash);
+}
+
+/// What a kubelet writes on a container of what its document says, for tools that look at the
+/// runtime alone. Source: kubelet pkg/kubelet/kuberuntime/labels.go.
+void annotate(const json::value& container, api::Labels& annotations) {
+  constexpr std::string_view kPrefix = "io.kubernetes.container.";
+  const auto put = [&](std::string_view name, std::string value) {
+    annotations[fmt::format("{}{}", kPrefix, name)] = std::move(value);
+  };
+  const auto text = [&](std::string_view field, std::string_view otherwise) {
+    const std::string_view said = api::string_at(container, field);
+    return std::string(said.empty() ? otherwise : said);
+  };
+  put("hash", hash_of(container));
+  put("terminationMessagePath", text("terminationMessagePath", "/dev/termination-log"));
+  put("terminationMessagePolicy", text("terminationMessagePolicy", "File"));
+  if (const json::value* hook = api::find_path(container, "lifecycle.preStop")) {
+    put("preStopHandler", api::to_json(*hook));
+  }
+  if (const json::value* ports = api::find(container, "ports");
+      ports && ports->is_array() && !ports->get_array().empty()) {
+    put("ports", api::to_json(*ports));
+  }
+}
+
 std::string grace_text(const model::Pod& pod) {
   return fmt::to_string(pod.spec.termination_grace_period_seconds.value_or(kDefaultGraceSeconds));
 }
@@ -108,6 +140,7 @@ runtime::ContainerConfig make_container_config(const api::Object& pod, const mod
         plan.contents ? plan.contents->mounts : volume_mounts(pod.json(), *spec, view.meta.uid);
     if (plan.contents) {
       apply_contents(*plan.contents, *spec, config);
+      annotate(*spec, config.annotations);
     }
   }
   for (std::vector<std::string>* words : {&config.command, &config.args}) {

@@ -188,5 +188,28 @@ TEST(DevicesText, ReadsAsItWasWritten) {
   EXPECT_THAT(parse_devices(";;a=1;"), ElementsAre(Pair("a", ElementsAre("1"))));
 }
 
+TEST_F(Config, OfARealMachineToolsFindWhatAKubeletWrites) {
+  set("ports", parsed(R"([{"containerPort":80}])"));
+  set("lifecycle", parsed(R"({"preStop":{"exec":{"command":["sync"]}}})"));
+  set("terminationMessagePolicy", "FallbackToLogsOnError");
+  const ContainerContents contents;
+  const auto first = make({.contents = &contents});
+  EXPECT_THAT(
+      first.annotations,
+      IsSupersetOf(
+          {Pair("io.kubernetes.container.terminationMessagePath", "/dev/termination-log"),
+           Pair("io.kubernetes.container.terminationMessagePolicy", "FallbackToLogsOnError"),
+           Pair("io.kubernetes.container.preStopHandler", R"({"exec":{"command":["sync"]}})"),
+           Pair("io.kubernetes.container.ports", R"([{"containerPort":80}])"),
+           Pair("io.kubernetes.container.restartCount", "0")}));
+  const std::string hash = first.annotations.at("io.kubernetes.container.hash");
+  EXPECT_THAT(hash, ::testing::MatchesRegex("[0-9a-f]{1,8}"));
+  EXPECT_EQ(
+      make({.attempt = 1, .contents = &contents}).annotations.at("io.kubernetes.container.hash"),
+      hash);
+  set("image", "img:2");
+  EXPECT_NE(make({.contents = &contents}).annotations.at("io.kubernetes.container.hash"), hash);
+}
+
 } // namespace
 } // namespace berth::node

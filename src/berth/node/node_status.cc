@@ -103,18 +103,34 @@ json::value over_stored(const json::value& stored, std::string_view list,
   return merged;
 }
 
-json::object changed_annotations(const json::value& stored, const NodeFacts& facts) {
+/// What of the texts differs from those that are stored; "" is to be absent.
+json::object changed(const json::value* stored, const std::map<std::string, std::string>& texts) {
   json::object changed;
-  const json::value* annotations = api::find_path(stored, "metadata.annotations");
-  for (const auto& [key, text] : facts.annotations) {
-    const json::value* held = annotations ? api::find(*annotations, key) : nullptr;
+  for (const auto& [key, text] : texts) {
+    const json::value* held = stored ? api::find(*stored, key) : nullptr;
     const std::string_view now =
         held && held->is_string() ? std::string_view(held->get_string()) : "";
-    if (now != text) {
+    if (now != text || (text.empty() && held)) {
       changed[key] = text.empty() ? json::value() : json::value(text);
     }
   }
   return changed;
+}
+
+/// Labels of the base and, before these, what was found since.
+json::object changed_labels(const json::value& stored, const json::value& base,
+                            const NodeFacts& facts) {
+  const json::value* held = api::find_path(stored, "metadata.labels");
+  json::object out = changed(held, facts.labels);
+  const json::value* labels = api::find_path(base, "metadata.labels");
+  for (const auto& [key, value] :
+       labels && labels->is_object() ? labels->get_object() : json::object()) {
+    const json::value* now = held ? api::find(*held, key) : nullptr;
+    if (!facts.labels.contains(std::string(key)) && (!now || *now != value)) {
+      out[key] = value;
+    }
+  }
+  return out;
 }
 
 json::object& member(json::value& document, std::string_view key) {
@@ -181,21 +197,12 @@ NodePatches node_patches(const json::value& stored, const json::value& base,
                          const NodeFacts& facts) {
   NodePatches patches;
   json::object metadata;
-  if (const json::value* labels = api::find_path(base, "metadata.labels")) {
-    const json::value* held = api::find_path(stored, "metadata.labels");
-    json::object changed;
-    for (const auto& [key, value] : labels->get_object()) {
-      const json::value* now = held ? api::find(*held, key) : nullptr;
-      if (!now || *now != value) {
-        changed[key] = value;
-      }
-    }
-    if (!changed.empty()) {
-      metadata["labels"] = std::move(changed);
-    }
+  if (json::object differ = changed_labels(stored, base, facts); !differ.empty()) {
+    metadata["labels"] = std::move(differ);
   }
-  if (json::object changed = changed_annotations(stored, facts); !changed.empty()) {
-    metadata["annotations"] = std::move(changed);
+  const json::value* annotations = api::find_path(stored, "metadata.annotations");
+  if (json::object differ = changed(annotations, facts.annotations); !differ.empty()) {
+    metadata["annotations"] = std::move(differ);
   }
   if (!metadata.empty()) {
     patches.metadata = json::object{{"metadata", std::move(metadata)}};

@@ -19,6 +19,7 @@ struct NodeFacts {
   std::map<std::string, DeviceCount> devices; ///< resources that plugins give (or gave)
   std::map<std::string, std::string>
       annotations; ///< ""  is to be absent; what is not known is not named, and left as it is
+  std::map<std::string, std::string> labels; ///< likewise
   std::vector<std::string> plugin_resources; ///< "0" in the Node where no plugin has given them
   TimePoint now;
 };

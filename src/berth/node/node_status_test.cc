@@ -160,6 +160,16 @@ TEST(NodePatches, LabelsAreAddedAndPutRight) {
             R"({"metadata":{"labels":{"zone":"z1"}}})");
 }
 
+TEST(NodePatches, LabelsThatAreFoundLaterComeBeforeTheBases) {
+  json::value node = make_new_node(base(), facts());
+  json::object& labels = node.as_object()["metadata"].as_object()["labels"].as_object();
+  labels["old"] = "1";
+  NodeFacts now = facts();
+  now.labels = {{"old", ""}, {"absent", ""}, {"zone", "z2"}, {"new", "1"}};
+  EXPECT_EQ(text(node_patches(node, base(), now).metadata),
+            R"({"metadata":{"labels":{"new":"1","old":null,"zone":"z2"}}})");
+}
+
 TEST(NodeResources, AreWhatParses) {
   const auto list = node_resources(
       parsed(R"({"status": {"capacity": {"cpu": "4", "bad": "x", "number": 3}}})"), "capacity");

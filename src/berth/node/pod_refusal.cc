@@ -115,4 +115,32 @@ std::optional<Reason> host_port_refusal(const json::value& pod,
   return std::nullopt;
 }
 
+std::optional<Reason> place_refusal(const json::value& pod, const model::Pod& view,
+                                    const api::Labels& node_labels, std::string_view node_name) {
+  const std::string_view system = api::string_at(pod, "spec.os.name");
+  if (!system.empty() && system != "linux") {
+    return Reason{"PodOSNotSupported", "Failed to admit pod as the OS field doesn't match node OS"};
+  }
+  const auto& selector = view.spec.node_selector;
+  constexpr std::string_view kOs = "kubernetes.io/os";
+  const auto wanted = selector.find(std::string(kOs));
+  const auto own = node_labels.find(kOs);
+  if (wanted != selector.end() && own != node_labels.end() && wanted->second != own->second) {
+    return Reason{"PodOSSelectorNodeLabelDoesNotMatch",
+                  "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label"};
+  }
+  const bool selected = std::ranges::all_of(selector, [&](const auto& label) {
+    const auto has = node_labels.find(label.first);
+    return has != node_labels.end() && has->second == label.second;
+  });
+  const auto& affinity = view.spec.node_affinity;
+  const bool liked =
+      !affinity || !affinity->required || affinity->required->matches(node_labels, node_name);
+  if (selected && liked) {
+    return std::nullopt;
+  }
+  return Reason{"NodeAffinity", "Predicate NodeAffinity failed: node(s) didn't match Pod's node "
+                                "affinity/selector"};
+}
+
 } // namespace berth::node

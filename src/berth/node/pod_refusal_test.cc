@@ -66,5 +66,47 @@ TEST(HostPorts, OfOthersAreNotGivenAgain) {
   EXPECT_EQ(host_port_refusal(pod(http), {&other})->reason, "NodePorts");
 }
 
+struct PlaceCase {
+  const char* name;
+  const char* spec;
+  const char* reason; ///< "": it is let in
+};
+class Places : public testing::TestWithParam<PlaceCase> {};
+
+TEST_P(Places, AreTheNodesOrNot) {
+  auto document = pod(GetParam().spec);
+  document.as_object()["apiVersion"] = "v1";
+  document.as_object()["kind"] = "Pod";
+  document.as_object()["metadata"] = {{"name", "a"}, {"namespace", "default"}};
+  const auto object = api::Object::from_json(document.as_object());
+  ASSERT_TRUE(object);
+  const auto view = model::pod_view(*object);
+  ASSERT_TRUE(view) << to_string(view.error());
+  const auto refusal =
+      place_refusal(document, **view, {{"kubernetes.io/os", "linux"}, {"zone", "b"}}, "n1");
+  EXPECT_EQ(refusal ? refusal->reason : "", GetParam().reason);
+}
+INSTANTIATE_TEST_SUITE_P(
+    All, Places,
+    testing::Values(
+        PlaceCase{"NothingAsked", "{}", ""}, PlaceCase{"Linux", R"({"os":{"name":"linux"}})", ""},
+        PlaceCase{"Windows", R"({"os":{"name":"windows"}})", "PodOSNotSupported"},
+        PlaceCase{"WindowsByLabel", R"({"nodeSelector":{"kubernetes.io/os":"windows"}})",
+                  "PodOSSelectorNodeLabelDoesNotMatch"},
+        PlaceCase{"ItsLabel", R"({"nodeSelector":{"zone":"b"}})", ""},
+        PlaceCase{"AnothersLabel", R"({"nodeSelector":{"zone":"c"}})", "NodeAffinity"},
+        PlaceCase{"NoSuchLabel", R"({"nodeSelector":{"disk":"ssd"}})", "NodeAffinity"},
+        PlaceCase{"ItsName",
+                  R"({"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":
+                      {"nodeSelectorTerms":[{"matchFields":[{"key":"metadata.name",
+                       "operator":"In","values":["n1"]}]}]}}}})",
+                  ""},
+        PlaceCase{"AnothersName",
+                  R"({"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":
+                      {"nodeSelectorTerms":[{"matchFields":[{"key":"metadata.name",
+                       "operator":"In","values":["n2"]}]}]}}}})",
+                  "NodeAffinity"}),
+    [](const auto& one) { return one.param.name; });
+
 } // namespace
 } // namespace berth::node

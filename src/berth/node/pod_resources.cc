@@ -12,7 +12,8 @@ std::optional<std::int64_t> numa_node(std::int64_t filed) {
 
 } // namespace
 
-PodResources pod_resources(const model::Pod& pod, const DeviceLedger& ledger, const CpusOf& cpus) {
+PodResources pod_resources(const model::Pod& pod, const DeviceLedger& ledger,
+                           const topology::NumaBook& numa_book) {
   PodResources out{.name = pod.meta.name, .ns = pod.meta.ns};
   for (const ContainerRef& ref : containers_of(pod.spec)) {
     if (ref.role == Role::Init) {
@@ -28,8 +29,15 @@ PodResources pod_resources(const model::Pod& pod, const DeviceLedger& ledger, co
         }
       }
     }
-    if (cpus) {
-      container.cpu_ids = cpus(pod.meta.uid, name);
+    if (const auto cpus = numa_book.cpus().find(pod.meta.uid, name)) {
+      container.cpu_ids.assign(cpus->begin(), cpus->end());
+    }
+    if (const auto* memory = numa_book.memory().find(pod.meta.uid, name)) {
+      const std::vector<int> nodes = memory->nodes.ids();
+      for (const auto& [type, bytes] : memory->amounts) {
+        container.memory.push_back(
+            {.type = type, .bytes = bytes, .numa = {nodes.begin(), nodes.end()}});
+      }
     }
   }
   return out;
@@ -46,6 +54,34 @@ std::vector<ContainerDevices> allocatable_devices(const PluginEndpoints& plugins
       }
       if (nodes.empty()) {
         out.push_back({.resource = resource, .ids = {id}, .numa = {}});
+      }
+    }
+  }
+  return out;
+}
+
+std::vector<std::int64_t> allocatable_cpus(const topology::NumaBook& numa) {
+  if (!numa.cpus().active()) {
+    return {};
+  }
+  topology::CpuSet cpus = numa.cpus().available();
+  for (const topology::CpuAssignment& given : numa.cpus().all()) {
+    cpus = cpus | given.cpus;
+  }
+  return {cpus.begin(), cpus.end()};
+}
+
+std::vector<ContainerMemory> allocatable_memory(const topology::NumaBook& numa) {
+  std::vector<ContainerMemory> out;
+  if (!numa.memory().active()) {
+    return out;
+  }
+  for (const topology::MachineNuma& node : numa.rules().machine->nodes) {
+    for (const auto& [type, bytes] : node.memory) {
+      const std::int64_t free =
+          numa.memory().allocatable(topology::NumaMask::single(node.id), type);
+      if (free > 0) {
+        out.push_back({.type = type, .bytes = free, .numa = {node.id}});
       }
     }
   }

@@ -3,15 +3,14 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "berth/model/pod.h"
 #include "berth/node/device_ledger.h"
 #include "berth/node/plugin_endpoints.h"
+#include "berth/topology/numa_book.h"
 
 namespace berth::node {
 
@@ -23,10 +22,19 @@ struct ContainerDevices {
   bool operator==(const ContainerDevices&) const = default;
 };
 
+struct ContainerMemory {
+  std::string type; ///< "memory", "hugepages-2Mi"
+  std::int64_t bytes = 0;
+  std::vector<std::int64_t> numa; ///< the nodes that it is on
+
+  bool operator==(const ContainerMemory&) const = default;
+};
+
 struct ContainerResources {
   std::string name;
   std::vector<ContainerDevices> devices;
-  std::vector<std::int64_t> cpu_ids;
+  std::vector<std::int64_t> cpu_ids;   ///< that it has for itself
+  std::vector<ContainerMemory> memory; ///< likewise
 
   bool operator==(const ContainerResources&) const = default;
 };
@@ -43,16 +51,18 @@ struct PodResourcesReport {
   std::vector<PodResources> pods;        ///< active ones, by namespace and name
   std::vector<ContainerDevices> devices; ///< healthy ones, held or not
   std::vector<std::int64_t> cpu_ids;     ///< that containers may have for themselves
+  std::vector<ContainerMemory> memory;   ///< likewise, by NUMA node
 };
 
-/// The CPUs a container has for itself; {} for nobody who gives any.
-using CpusOf =
-    std::function<std::vector<std::int64_t>(std::string_view pod_uid, std::string_view container)>;
-
 /// Init containers are named only if they are restartable: others come and go.
-PodResources pod_resources(const model::Pod& pod, const DeviceLedger& ledger, const CpusOf& cpus);
+PodResources pod_resources(const model::Pod& pod, const DeviceLedger& ledger,
+                           const topology::NumaBook& numa);
 
 /// By resource, then in the plugin's order. Only of plugins that are there.
 std::vector<ContainerDevices> allocatable_devices(const PluginEndpoints& plugins);
+/// CPUs that are not reserved, given or not; none unless the policy gives them.
+std::vector<std::int64_t> allocatable_cpus(const topology::NumaBook& numa);
+/// Of each kind on each NUMA node what is not reserved, given or not; likewise.
+std::vector<ContainerMemory> allocatable_memory(const topology::NumaBook& numa);
 
 } // namespace berth::node

@@ -41,7 +41,7 @@ TEST(PodResources, NamesAppContainersAndSidecarsWithOneEntryADeviceAndNode) {
                              .resource = "n.com/nic",
                              .devices = {{0, {"x"}}},
                              .response = {}}));
-  const PodResources found = pod_resources(*pod(), ledger, {});
+  const PodResources found = pod_resources(*pod(), ledger, topology::NumaBook());
   EXPECT_EQ(found.name, "p");
   EXPECT_EQ(found.ns, "default");
   ASSERT_THAT(found.containers, SizeIs(2)) << "an init container that ends is not named";
@@ -53,14 +53,31 @@ TEST(PodResources, NamesAppContainersAndSidecarsWithOneEntryADeviceAndNode) {
                                                        ContainerDevices{"n.com/gpu", {"both"}, 1}));
 }
 
-TEST(PodResources, SaysWhichCpusAContainerHasForItself) {
-  const PodResources found =
-      pod_resources(*pod(), {}, [](std::string_view uid, std::string_view of) {
-        return uid == "u" && of == "main" ? std::vector<std::int64_t>{2, 3}
-                                          : std::vector<std::int64_t>();
-      });
-  EXPECT_THAT(found.containers[0].cpu_ids, IsEmpty());
-  EXPECT_THAT(found.containers[1].cpu_ids, ElementsAre(2, 3));
+TEST(PodResources, SayWhichCpusAndMemoryAContainerHasForItself) {
+  test::MachineWorld world(1, "dgx-h100",
+                           {.alignment = {.policy = topology::Policy::SingleNumaNode},
+                            .cpu_policy = topology::CpuPolicy::Static,
+                            .memory_policy = topology::MemoryPolicy::Static});
+  world.plane.create(
+      test::MachineWorld::bound("a").extended("cpu", "2").extended("memory", "1Gi").gpus(1));
+  world.plane.create(test::MachineWorld::bound("b"));
+  world.run(Duration::seconds(10));
+  ASSERT_EQ(world.phase("a"), "Running") << world.status("a", "message");
+  const PodResourcesReport report = world.machine->agent()->pod_resources();
+  ASSERT_THAT(report.pods, SizeIs(2));
+  const ContainerResources& own = report.pods[0].containers[0];
+  ASSERT_THAT(own.cpu_ids, SizeIs(2));
+  ASSERT_THAT(own.memory, SizeIs(1));
+  EXPECT_EQ(own.memory[0].type, "memory");
+  EXPECT_EQ(own.memory[0].bytes, 1 << 30);
+  ASSERT_THAT(own.memory[0].numa, SizeIs(1));
+  EXPECT_EQ(own.memory[0].numa[0], own.devices[0].numa) << "all of it on one node";
+  EXPECT_THAT(report.pods[1].containers[0].cpu_ids, IsEmpty());
+  EXPECT_THAT(report.pods[1].containers[0].memory, IsEmpty());
+  const topology::CpuSet reserved = world.machine->agent()->numa().cpus().rules().reserved;
+  ASSERT_FALSE(reserved.empty());
+  EXPECT_EQ(report.cpu_ids.size(), 224 - reserved.size()) << "given ones among them";
+  EXPECT_THAT(report.memory, SizeIs(2)) << "a block for each node";
 }
 
 TEST(PodResources, AllocatableIsWhatIsHealthyHeldOrNot) {
@@ -81,6 +98,14 @@ TEST(PodResources, AllocatableIsWhatIsHealthyHeldOrNot) {
 }
 
 class Report : public test::MachineFixture {};
+
+TEST_F(Report, NamesNoCpusWhereNobodyGivesThem) {
+  plane.create(bound("a"));
+  run(Duration::seconds(10));
+  const PodResourcesReport report = machine->agent()->pod_resources();
+  EXPECT_THAT(report.cpu_ids, IsEmpty());
+  EXPECT_THAT(report.memory, IsEmpty());
+}
 
 TEST_F(Report, OfAnAgentHasItsActivePodsAndTheirDevices) {
   plane.create(bound("b").gpus(2));

@@ -19,7 +19,6 @@
 #include "berth/inventory/discovery_labels.h"
 #include "berth/net/asio_background.h"
 #include "berth/net/asio_loop.h"
-#include "berth/node/agent_counts.h"
 #include "berth/node/checkpoint_store.h"
 #include "berth/node/contents/contents.h"
 #include "berth/node/machine_numa.h"
@@ -212,7 +211,11 @@ void RealMachine::State::become_node(const runtime::cri::RuntimeInfo& info,
                                                          .max_pods = options.max_pods,
                                                          .reserve = options.reserve}),
                    .labels = labels(),
+                   .discover = [this] { return labels(); },
+                   .given_labels = options.labels,
                    .taints = options.taints,
+                   .device_wait = options.device_wait,
+                   .patience = options.patience,
                    .hami = options.hami,
                    .numa = numa,
                    .unsafe_sysctls = options.unsafe_sysctls,
@@ -313,9 +316,11 @@ const Agent* RealMachine::agent() const {
 }
 
 std::string RealMachine::metrics() const {
-  const PodResourcesCounts asked =
-      state_->pod_resources ? state_->pod_resources->counts() : PodResourcesCounts();
-  return state_->agent ? state_->agent->counts().text(asked) : "";
+  return state_->agent ? state_->agent->counts().text(pod_resources_asked()) : "";
+}
+
+PodResourcesCounts RealMachine::pod_resources_asked() const {
+  return state_->pod_resources ? state_->pod_resources->counts() : PodResourcesCounts();
 }
 
 runtime::cri::CriRuntime& RealMachine::runtime() {

@@ -12,6 +12,7 @@
 #include "berth/deviceplugin/config/config.h"
 #include "berth/model/node.h"
 #include "berth/node/agent.h"
+#include "berth/node/agent_counts.h"
 #include "berth/node/contents/pod_dns.h"
 #include "berth/node/machine_facts.h"
 #include "berth/runtime/cri/cri_runtime.h"
@@ -43,6 +44,8 @@ struct RealMachineOptions {
   DnsSettings dns;
   std::vector<std::string> unsafe_sysctls; ///< patterns, "net.core.*"
   int max_pods = 110;
+  Duration device_wait = Duration::minutes(5); ///< see AgentOptions
+  Patience patience = Patience::Wait;          ///< likewise
   api::Labels labels;
   std::vector<model::Taint> taints;
   /// The GPUs; nullptr: none.
@@ -74,6 +77,8 @@ class RealMachine {
   runtime::cri::CriRuntime& runtime();
   /// What the agent counts, in Prometheus' text format; "" until there is one.
   std::string metrics() const;
+  /// How often who has which devices was asked for.
+  PodResourcesCounts pod_resources_asked() const;
 
  private:
   struct State;

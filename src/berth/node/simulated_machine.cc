@@ -98,6 +98,14 @@ api::Labels labels_of(const MachineOptions& options, const inventory::Inventory&
   return labels;
 }
 
+/// The same, while GPUs are cut in other ways.
+Discover discover_of(const MachineOptions& options, const inventory::Inventory& gpus) {
+  if (options.plugin_config.flags.mig_strategy == inventory::MigStrategy::None) {
+    return {};
+  }
+  return [&options, &gpus] { return labels_of(options, gpus); };
+}
+
 } // namespace
 
 Result<topology::Rules> numa_rules(const MachineOptions& options) {
@@ -175,6 +183,8 @@ void SimulatedMachine::start_agent() {
                                               .inventory = &inventory_},
                                    AgentOptions{.node_document = document_of(options_),
                                                 .labels = labels_of(options_, inventory_),
+                                                .discover = discover_of(options_, inventory_),
+                                                .given_labels = options_.labels,
                                                 .taints = options_.taints,
                                                 .hami = options_.hami,
                                                 .numa = numa_,

@@ -79,6 +79,7 @@ class SimulatedMachine {
   bool plugin_runs() const { return plugins_ != nullptr; }
 
   inventory::SimulatedInventory& inventory() { return inventory_; }
+  const inventory::SimulatedInventory& inventory() const { return inventory_; }
   runtime::SimulatedRuntime& runtime() { return runtime_; }
   const runtime::SimulatedRuntime& runtime() const { return runtime_; }
   MemoryCheckpointStore& disk() { return disk_; }

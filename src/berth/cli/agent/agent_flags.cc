@@ -23,6 +23,7 @@ constexpr std::string_view kContainerd = "unix:///run/containerd/containerd.sock
 constexpr std::string_view kRoot = "/var/lib/kubelet";
 constexpr std::string_view kPodLogs = "/var/log/pods";
 constexpr std::string_view kCdi = "/var/run/cdi";
+constexpr std::string_view kDeviceWait = "5m";
 
 /// KEY=VALUE,KEY=VALUE.
 Result<api::Labels> labels_of(std::string_view text) {
@@ -102,6 +103,22 @@ Result<deviceplugin::Config> plugin_config_of(const Values& values) {
   return config;
 }
 
+/// How long pods are held for devices; 0: not at all, as a kubelet has it.
+Result<void> read_device_wait(const Values& values, node::RealMachineOptions& to) {
+  const std::string text = values.get("--device-wait", kDeviceWait);
+  const auto wait = parse_duration(text);
+  if (!wait) {
+    return fail(Code::BadRequest, fmt::format("--device-wait: {}", wait.error().message));
+  }
+  if (*wait < Duration()) {
+    return fail(Code::BadRequest,
+                fmt::format("--device-wait: want none or more, got \"{}\"", text));
+  }
+  to.device_wait = *wait;
+  to.patience = *wait > Duration() ? node::Patience::Wait : node::Patience::None;
+  return {};
+}
+
 runtime::cri::CriOptions::WithoutNetwork without_network_of(std::string_view how) {
   using Without = runtime::cri::CriOptions::WithoutNetwork;
   return how == "none" ? Without::Refuse : how == "loopback" ? Without::Loopback : Without::Share;
@@ -172,6 +189,7 @@ Result<MachineChoice> machine_choice(const Values& values) {
   machine.plugin = values.get("--device-plugin", "own") == "external"
                        ? node::RealMachineOptions::Plugin::External
                        : node::RealMachineOptions::Plugin::Own;
+  BERTH_CHECK(read_device_wait(values, machine));
   machine.cri.endpoint = values.get("--container-runtime-endpoint", kContainerd);
   machine.cri.image_endpoint = values.get("--image-service-endpoint");
   BERTH_TRY(machine.max_pods, max_pods_of(values.get("--max-pods", "110")));
@@ -294,6 +312,12 @@ std::vector<Flag> machine_flags() {
                "device plugin",
        .group = "GPUS",
        .offers = Offers::Files},
+      {.name = "--device-wait",
+       .value = "DURATION",
+       .help = "how long a pod is held for a device plugin that is coming back, or for devices of "
+               "pods that are ending; 0: it is rejected at once, as by a kubelet",
+       .group = "GPUS",
+       .fallback = kDeviceWait},
       {.name = "--gpu-sharing",
        .value = "HOW",
        .help = "hami: GPUs are given as HAMi's vGPUs, to pods that its scheduler or Berth's plugin "

@@ -47,6 +47,15 @@ TEST(AgentFlags, GiveGpusAsHamisVgpus) {
   EXPECT_THAT(zero.error().message, HasSubstr("deviceSplitCount must be a number from 1 to 1000"));
 }
 
+TEST(AgentFlags, SayHowLongPodsAreHeldForDevices) {
+  EXPECT_EQ(read({})->machine.device_wait, Duration::minutes(5));
+  EXPECT_EQ(read({})->machine.patience, node::Patience::Wait);
+  EXPECT_EQ(read({{"--device-wait", {"90s"}}})->machine.device_wait, Duration::seconds(90));
+  EXPECT_EQ(read({{"--device-wait", {"0"}}})->machine.patience, node::Patience::None);
+  EXPECT_THAT(read({{"--device-wait", {"soon"}}}).error().message, HasSubstr("--device-wait: "));
+  EXPECT_THAT(read({{"--device-wait", {"-1s"}}}).error().message, HasSubstr("--device-wait: "));
+}
+
 TEST(AgentFlags, SayWhatANetworkIs) {
   const auto choice = read({{"--cluster-dns", {"10.96.0.10,10.96.0.11"}},
                             {"--cluster-domain", {"example.org"}},

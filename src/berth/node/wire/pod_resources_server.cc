@@ -25,6 +25,14 @@ void fill(v1::ContainerDevices& message, const ContainerDevices& devices) {
   }
 }
 
+void fill(v1::ContainerMemory& message, const ContainerMemory& memory) {
+  message.set_memory_type(memory.type);
+  message.set_size(static_cast<std::uint64_t>(std::max<std::int64_t>(memory.bytes, 0)));
+  for (const std::int64_t node : memory.numa) {
+    message.mutable_topology()->add_nodes()->set_id(node);
+  }
+}
+
 void fill(v1::PodResources& message, const PodResources& pod) {
   message.set_name(pod.name);
   message.set_namespace_(pod.ns);
@@ -35,6 +43,9 @@ void fill(v1::PodResources& message, const PodResources& pod) {
       fill(*to.add_devices(), devices);
     }
     to.mutable_cpu_ids()->Assign(container.cpu_ids.begin(), container.cpu_ids.end());
+    for (const ContainerMemory& memory : container.memory) {
+      fill(*to.add_memory(), memory);
+    }
   }
 }
 
@@ -69,6 +80,9 @@ v1::AllocatableResourcesResponse allocatable(const PodResourcesReport& report,
     fill(*response.add_devices(), devices);
   }
   response.mutable_cpu_ids()->Assign(report.cpu_ids.begin(), report.cpu_ids.end());
+  for (const ContainerMemory& memory : report.memory) {
+    fill(*response.add_memory(), memory);
+  }
   return response;
 }
 
