@@ -1,8 +1,13 @@
 // berth hardware, its sub-commands and berth labels, with a mock of the driver's library.
 #include <cstdlib>
+
+#include <unistd.h>
+
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "berth/api/json.h"
 #include "berth/cli/platform_files.h"
 #include "berth/hardware/formats/nccl_xml.h"
 #include "berth/hardware/formats/platform_yaml.h"
@@ -155,6 +160,29 @@ TEST_F(HardwareCommands, TheGpusOfThisMachineAreShown) {
   EXPECT_THAT(o.out, Not(HasSubstr("GPU-")));
   EXPECT_THAT(o.err, HasSubstr("GPU 3 does not answer"));
   EXPECT_THAT(test::berth({"hardware", "--format", "wide"}).out, HasSubstr("GPU-"));
+}
+
+TEST_F(HardwareCommands, WhoComputesOnTheGpusIsShown) {
+  be("dgx-h100", fmt::format("3.processes=2\n3.first_pid={}\n", getpid()));
+  const test::Outcome o = test::berth({"hardware", "--format", "processes"});
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_THAT(o.out, HasSubstr(fmt::format("  3  {}  cli_test", getpid())));
+  EXPECT_THAT(o.out, HasSubstr("1 MiB"));
+}
+
+TEST_F(HardwareCommands, TheGpusAreToldToPrograms) {
+  be("dgx-h100", "2.lost=1\n");
+  const test::Outcome o = test::berth({"hardware", "--format", "json"});
+  ASSERT_EQ(o.code, 0) << o.err;
+  const auto told = api::parse_json(o.out);
+  ASSERT_TRUE(told) << o.out;
+  EXPECT_EQ(api::string_at(*told, "driver"), "580.95.05");
+  const api::json::value* gpus = api::find(*told, "gpus");
+  ASSERT_TRUE(gpus != nullptr && gpus->is_array());
+  ASSERT_EQ(gpus->as_array().size(), 8U);
+  EXPECT_EQ(api::string_at(gpus->as_array()[3], "uuid"), hardware::gpu_uuid("n1", 3));
+  EXPECT_THAT(api::to_json(gpus->as_array()[3]), HasSubstr(R"("healthy":true)"));
+  EXPECT_THAT(api::to_json(gpus->as_array()[2]), HasSubstr(R"("healthy":false,"reason":"lost")"));
 }
 
 TEST_F(HardwareCommands, ThisMachineIsImportedFromItsOwnMatrix) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "berth/inventory/facts.h"
 #include "berth/model/gpu_readings.h"
 
 namespace berth::inventory {
@@ -24,6 +25,7 @@ struct GpuReadings : model::GpuReadings {
   Number memory_used_bytes;
   Number last_xid;                   ///< that the driver told since this process began; 0: none
   std::vector<MigReading> instances; ///< while it is cut
+  std::vector<GpuProcess> processes; ///< that compute on it, as far as the driver tells
 };
 
 } // namespace berth::inventory

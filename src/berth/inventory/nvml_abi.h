@@ -46,6 +46,16 @@ struct Memory {
   std::uint64_t used;
 };
 
+struct MemoryWithReserved { ///< version 2: what the driver keeps for itself is not in use
+  unsigned version;
+  std::uint64_t total;
+  std::uint64_t reserved;
+  std::uint64_t free;
+  std::uint64_t used;
+};
+static_assert(sizeof(MemoryWithReserved) == 40);
+inline constexpr unsigned kMemoryVersion = sizeof(MemoryWithReserved) | (2U << 24U);
+
 struct Utilization { ///< percent of the time
   unsigned gpu;
   unsigned memory;
@@ -96,7 +106,7 @@ static_assert(sizeof(ProcessInfo) == 24);
 struct FieldValue {
   unsigned field;
   unsigned scope;
-  std::int64_t timestamp;
+  std::int64_t timestamp; ///< microseconds since 1970
   std::int64_t latency_us;
   int value_type;
   Return result;
@@ -121,10 +131,18 @@ inline constexpr unsigned kFabricVersion = sizeof(FabricInfo) | (2U << 24U);
 inline constexpr unsigned char kFabricCompleted = 3;
 
 inline constexpr unsigned kMemoryTemperatureField = 82;
+inline constexpr unsigned kNvlinkSentField = 138; ///< KiB of data; of all links in scope kAllLinks
+inline constexpr unsigned kNvlinkReceivedField = 139;
+inline constexpr unsigned kPcieSentField = 197; ///< bytes
+inline constexpr unsigned kPcieReceivedField = 198;
 inline constexpr unsigned kRecoveryActionField = 230;
+inline constexpr unsigned kAllLinks = 0xffffffff;
 inline constexpr std::uint64_t kEventSingleBitEcc = 0x1;
 inline constexpr std::uint64_t kEventDoubleBitEcc = 0x2;
 inline constexpr std::uint64_t kEventXid = 0x8;
+/// Modes of virtualisation that need no license: none, and a GPU passed through to a machine.
+inline constexpr unsigned kNotVirtual = 0;
+inline constexpr unsigned kPassedThrough = 1;
 inline constexpr unsigned kNoInstance = 0xffffffff;
 
 /// Levels of the closest common point of two devices.

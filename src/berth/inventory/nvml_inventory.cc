@@ -69,7 +69,7 @@ struct NvmlInventory::State : std::enable_shared_from_this<NvmlInventory::State>
   State(nvml::Library loaded, nvml::Reading read, const NvmlOptions& options)
       : library(std::move(loaded)), reading(std::move(read)), post(options.post),
         remembered(reading.devices.size()), last_xids(reading.devices.size()),
-        told_usable(reading.devices.size()) {
+        told_usable(reading.devices.size()), pcie(reading.devices.size()) {
     matrix = nvml::read_matrix(library, reading);
     for (const GpuFacts& gpu : reading.facts.gpus) {
       infos.push_back(gpu.info);
@@ -300,6 +300,7 @@ struct NvmlInventory::State : std::enable_shared_from_this<NvmlInventory::State>
   std::vector<GpuProbe> remembered; ///< what Xids said; lost is for the probe to find
   std::vector<int> last_xids;       ///< told since the start, whatever they mean; 0: none
   std::vector<bool> told_usable;
+  std::vector<nvml::PcieMeter> pcie;
   NodeFacts told_facts; ///< MIG as it was told last
   std::shared_ptr<Subscribers> subscribers = std::make_shared<Subscribers>();
   std::unique_ptr<nvml::EventWatch> watch; ///< goes first
@@ -335,6 +336,7 @@ GpuReadings NvmlInventory::readings(int index) const {
     return {};
   }
   GpuReadings read = nvml::read_usage(state_->library, device, mig_devices(index));
+  state_->pcie[static_cast<std::size_t>(index)].look(state_->library, device, read);
   read.last_xid = state_->last_xids[static_cast<std::size_t>(index)];
   return read;
 }

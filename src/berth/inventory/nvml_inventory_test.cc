@@ -209,7 +209,9 @@ TEST_F(Nvml, AGpuTellsWhatItDoes) {
         "1.clock.2=2619\n1.celsius=41\n1.field.82=50\n1.milliwatts=350500\n"
         "1.energy=12345678901\n1.replays=2\n1.ecc.0.0=5\n1.ecc.1.0=0\n1.ecc.0.1=9\n1.ecc.1.1=1\n"
         "1.corrected_rows=1\n1.uncorrected_rows=2\n1.row_failure=1\n"
-        "1.link.0.errors.0=1\n1.link.1.errors.0=2\n1.link.1.errors.3=7\n");
+        "1.link.0.errors.0=1\n1.link.1.errors.0=2\n1.link.1.errors.3=7\n"
+        "1.reserved=2097152\n1.field.138=8589934592\n1.field.139=100\n1.virtual=0\n"
+        "1.processes=2\n1.first_pid=71\n1.processes.gi=4\n");
   const auto inventory = open();
   const GpuReadings read = inventory->readings(1);
   EXPECT_EQ(read.percent, 77);
@@ -217,7 +219,8 @@ TEST_F(Nvml, AGpuTellsWhatItDoes) {
   EXPECT_EQ(read.encoder_percent, 0);
   EXPECT_EQ(read.decoder_percent, 3);
   EXPECT_EQ(read.memory_used_bytes, 1 << 20);
-  EXPECT_EQ(read.memory_free_bytes, (inventory->gpus()[1].memory_mib << 20) - (1 << 20));
+  EXPECT_EQ(read.memory_reserved_bytes, 2 << 20);
+  EXPECT_EQ(read.memory_free_bytes, (inventory->gpus()[1].memory_mib << 20) - (3 << 20));
   EXPECT_EQ(read.sm_clock_mhz, 1980);
   EXPECT_EQ(read.memory_clock_mhz, 2619);
   EXPECT_EQ(read.celsius, 41);
@@ -236,6 +239,30 @@ TEST_F(Nvml, AGpuTellsWhatItDoes) {
   EXPECT_EQ(read.nvlink_data_errors, 7);
   EXPECT_EQ(read.nvlink_recoveries, std::nullopt);
   EXPECT_EQ(read.last_xid, 0);
+  EXPECT_EQ(read.nvlink_kib, 8'589'934'692) << "sent and received";
+  EXPECT_EQ(read.vgpu_license, 0);
+  ASSERT_EQ(read.processes.size(), 2U);
+  EXPECT_EQ(read.processes[1].pid, 72U);
+  EXPECT_EQ(read.processes[1].memory_mib, 1);
+  EXPECT_EQ(read.processes[1].gpu_instance, 4);
+}
+
+TEST_F(Nvml, PcieTrafficIsWhatCameOverSinceTheLookBefore) {
+  serve("dgx-h100", "now_us=1000000\n1.field.197=5000\n1.field.198=70000\n");
+  const auto inventory = open();
+  EXPECT_EQ(inventory->readings(1).pcie_sent, std::nullopt) << "the first look";
+  mock_.set("now_us", "3000000");
+  mock_.set("1.field.197", "9000");
+  mock_.set("1.field.198", "70000");
+  EXPECT_EQ(inventory->readings(1).pcie_sent, 2000);
+  mock_.set("now_us", "3050000");
+  mock_.set("1.field.197", "19000");
+  EXPECT_EQ(inventory->readings(1).pcie_sent, 2000) << "too soon to tell";
+  EXPECT_EQ(inventory->readings(1).pcie_received, 0);
+  mock_.set("now_us", "4000000");
+  mock_.set("1.field.197", "10");
+  EXPECT_EQ(inventory->readings(1).pcie_sent, std::nullopt) << "it began anew";
+  EXPECT_EQ(inventory->readings(0).pcie_sent, std::nullopt) << "this one does not count";
 }
 
 TEST_F(Nvml, WhatAGpuDoesNotSupportIsNotTold) {

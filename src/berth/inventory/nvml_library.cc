@@ -74,6 +74,8 @@ Functions resolve(void* handle, std::vector<std::string>& missing) {
   symbols.take(f.minor_number, "nvmlDeviceGetMinorNumber");
   symbols.take(f.pci_info, "nvmlDeviceGetPciInfo_v3");
   symbols.take(f.memory_info, "nvmlDeviceGetMemoryInfo");
+  symbols.take(f.memory_with_reserved, "nvmlDeviceGetMemoryInfo_v2");
+  symbols.take(f.virtualization, "nvmlDeviceGetVirtualizationMode");
   symbols.take(f.compute_capability, "nvmlDeviceGetCudaComputeCapability");
   symbols.take(f.cpu_affinity, "nvmlDeviceGetCpuAffinity");
   symbols.take(f.numa_node, "nvmlDeviceGetNumaNodeId");

@@ -26,6 +26,8 @@ struct Functions {
   Return (*minor_number)(Device, unsigned*) = nullptr;
   Return (*pci_info)(Device, PciInfo*) = nullptr;
   Return (*memory_info)(Device, Memory*) = nullptr;
+  Return (*memory_with_reserved)(Device, MemoryWithReserved*) = nullptr;
+  Return (*virtualization)(Device, unsigned*) = nullptr;
   Return (*compute_capability)(Device, int*, int*) = nullptr;
   Return (*cpu_affinity)(Device, unsigned, unsigned long*) = nullptr;
   Return (*numa_node)(Device, unsigned*) = nullptr;

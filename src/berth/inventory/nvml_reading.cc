@@ -265,9 +265,11 @@ Result<std::vector<GpuProcess>> read_processes(const Library& library, Device de
   std::vector<GpuProcess> out;
   for (const ProcessInfo& process : raw) {
     const bool known = process.used_memory != UINT64_MAX;
-    out.push_back(
-        {.pid = process.pid,
-         .memory_mib = known ? static_cast<std::int64_t>(process.used_memory) / kMib : -1});
+    out.push_back({.pid = process.pid,
+                   .memory_mib = known ? static_cast<std::int64_t>(process.used_memory) / kMib : -1,
+                   .gpu_instance = process.gpu_instance == kNoInstance
+                                       ? -1
+                                       : static_cast<int>(process.gpu_instance)});
   }
   return out;
 }

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
+
+#include "berth/inventory/nvml_reading.h"
 
 namespace berth::inventory::nvml {
 namespace {
@@ -23,7 +26,28 @@ Number ask(Function function, Device device, Arguments... arguments) {
   return told(code, value);
 }
 
+FieldValue ask_field(const Functions& f, Device device, unsigned field, unsigned scope = 0) {
+  FieldValue asked{.field = field, .scope = scope};
+  const Return code = call(f.field_values, device, 1, &asked);
+  asked.result = code == kSuccess ? asked.result : code;
+  return asked;
+}
+
+/// A count, which the library gives as an integer of one of several widths.
+Number count_of(const FieldValue& asked) {
+  constexpr int kNaturalType = 1;
+  return asked.value_type == kNaturalType ? told(asked.result, asked.value.natural)
+                                          : told(asked.result, asked.value.large);
+}
+
 void read_memory(const Functions& f, Device device, GpuReadings& to) {
+  MemoryWithReserved precise{.version = kMemoryVersion};
+  if (call(f.memory_with_reserved, device, &precise) == kSuccess) {
+    to.memory_used_bytes = told(kSuccess, precise.used);
+    to.memory_free_bytes = told(kSuccess, precise.free);
+    to.memory_reserved_bytes = told(kSuccess, precise.reserved);
+    return;
+  }
   Memory memory{};
   const Return code = call(f.memory_info, device, &memory);
   to.memory_used_bytes = told(code, memory.used);
@@ -93,6 +117,21 @@ void read_links(const Functions& f, Device device, GpuReadings& to) {
   }
 }
 
+void read_traffic(const Functions& f, Device device, GpuReadings& to) {
+  const Number sent = count_of(ask_field(f, device, kNvlinkSentField, kAllLinks));
+  const Number received = count_of(ask_field(f, device, kNvlinkReceivedField, kAllLinks));
+  if (sent && received) {
+    to.nvlink_kib = *sent + *received;
+  }
+}
+
+void read_license(const Functions& f, Device device, GpuReadings& to) {
+  const Number mode = ask<unsigned>(f.virtualization, device);
+  if (mode == kNotVirtual || mode == kPassedThrough) {
+    to.vgpu_license = 0;
+  }
+}
+
 void read_instances(const Functions& f, Device device, const std::vector<MigDevice>& mig,
                     GpuReadings& to) {
   for (const MigDevice& each : mig) {
@@ -134,15 +173,49 @@ GpuReadings read_usage(const Library& library, Device device, const std::vector<
   to.sm_clock_mhz = ask<unsigned>(f.clock, device, kSm);
   to.memory_clock_mhz = ask<unsigned>(f.clock, device, kMemory);
   to.celsius = ask<unsigned>(f.temperature, device, kDie);
-  FieldValue field{.field = kMemoryTemperatureField};
-  const Return asked = call(f.field_values, device, 1, &field);
-  to.memory_celsius = told(asked == kSuccess ? field.result : asked, field.value.natural);
+  const FieldValue memory_temperature = ask_field(f, device, kMemoryTemperatureField);
+  to.memory_celsius = told(memory_temperature.result, memory_temperature.value.natural);
   to.milliwatts = ask<unsigned>(f.power, device);
   to.energy_mj = ask<std::uint64_t>(f.energy, device);
   read_errors(f, device, to);
   read_links(f, device, to);
+  read_traffic(f, device, to);
+  read_license(f, device, to);
   read_instances(f, device, mig, to);
+  to.processes = read_processes(library, device).value_or(std::vector<GpuProcess>());
   return to;
+}
+
+void PcieMeter::step(Counter& counter, const Library& library, Device device, unsigned field) {
+  constexpr std::int64_t kApart = 100'000; // microseconds
+  constexpr std::int64_t kSecond = 1'000'000;
+  const FieldValue asked = ask_field(library.functions(), device, field);
+  const Number bytes = count_of(asked);
+  if (!bytes || asked.timestamp <= 0) {
+    counter = {};
+    return;
+  }
+  const std::int64_t passed = asked.timestamp - counter.at_us;
+  const bool begun = counter.at_us > 0;
+  if (begun && passed >= 0 && passed < kApart) {
+    return;
+  }
+  // A counter that went back has begun anew.
+  const bool follows = begun && passed > 0 && *bytes >= counter.bytes;
+  const double seconds = static_cast<double>(passed) / static_cast<double>(kSecond);
+  counter.rate =
+      follows
+          ? Number(static_cast<std::int64_t>(static_cast<double>(*bytes - counter.bytes) / seconds))
+          : std::nullopt;
+  counter.at_us = asked.timestamp;
+  counter.bytes = *bytes;
+}
+
+void PcieMeter::look(const Library& library, Device device, GpuReadings& to) {
+  step(sent_, library, device, kPcieSentField);
+  step(received_, library, device, kPcieReceivedField);
+  to.pcie_sent = sent_.rate;
+  to.pcie_received = received_.rate;
 }
 
 } // namespace berth::inventory::nvml

@@ -18,8 +18,9 @@ struct Reading {
   const char* name;
   GpuReadings::Number GpuReadings::*value;
 };
-constexpr std::array<Reading, 22> kReadings{
+constexpr std::array<Reading, 29> kReadings{
     {{"memoryFreeBytes", &GpuReadings::memory_free_bytes},
+     {"memoryReservedBytes", &GpuReadings::memory_reserved_bytes},
      {"memoryCopyPercent", &GpuReadings::memory_copy_percent},
      {"encoderPercent", &GpuReadings::encoder_percent},
      {"decoderPercent", &GpuReadings::decoder_percent},
@@ -40,10 +41,19 @@ constexpr std::array<Reading, 22> kReadings{
      {"nvlinkFlitErrors", &GpuReadings::nvlink_flit_errors},
      {"nvlinkDataErrors", &GpuReadings::nvlink_data_errors},
      {"nvlinkReplays", &GpuReadings::nvlink_replays},
-     {"nvlinkRecoveries", &GpuReadings::nvlink_recoveries}}};
+     {"nvlinkRecoveries", &GpuReadings::nvlink_recoveries},
+     {"nvlinkKib", &GpuReadings::nvlink_kib},
+     {"pcieSent", &GpuReadings::pcie_sent},
+     {"pcieReceived", &GpuReadings::pcie_received},
+     {"vgpuLicense", &GpuReadings::vgpu_license},
+     {"tensorPermille", &GpuReadings::tensor_permille},
+     {"dramPermille", &GpuReadings::dram_permille}}};
 
 json::object document_of(const server::MigUsage& mig) {
   json::object out{{"uuid", mig.uuid}, {"profile", mig.profile}, {"gpuInstance", mig.gpu_instance}};
+  if (mig.percent) {
+    out["percent"] = *mig.percent;
+  }
   if (mig.used_bytes) {
     out["usedBytes"] = *mig.used_bytes;
   }
@@ -52,6 +62,20 @@ json::object document_of(const server::MigUsage& mig) {
   }
   if (!mig.pod_uid.empty()) {
     out["pod"] = json::object{{"uid", mig.pod_uid}, {"container", mig.container}};
+  }
+  return out;
+}
+
+json::object document_of(const server::GpuProcess& process) {
+  json::object out{{"pid", process.pid}, {"name", process.name}};
+  if (process.used_bytes) {
+    out["usedBytes"] = *process.used_bytes;
+  }
+  if (process.gpu_instance) {
+    out["gpuInstance"] = *process.gpu_instance;
+  }
+  if (!process.pod_uid.empty()) {
+    out["pod"] = json::object{{"uid", process.pod_uid}, {"container", process.container}};
   }
   return out;
 }
@@ -87,6 +111,13 @@ json::object document_of(const GpuUsage& gpu) {
           {"uid", sharer.pod_uid}, {"container", sharer.container}, {"has", sharer.what}});
     }
     out["sharers"] = std::move(sharers);
+  }
+  if (!gpu.processes.empty()) {
+    json::array processes;
+    for (const server::GpuProcess& process : gpu.processes) {
+      processes.push_back(document_of(process));
+    }
+    out["processes"] = std::move(processes);
   }
   for (const Reading& each : kReadings) {
     if (const auto& value = gpu.more.*each.value) {
@@ -134,6 +165,7 @@ GpuUsage gpu_of(const json::value& in) {
       gpu.instances.push_back({.uuid = text_at(mig, "uuid"),
                                .profile = text_at(mig, "profile"),
                                .gpu_instance = small_at(mig, "gpuInstance").value_or(0),
+                               .percent = small_at(mig, "percent"),
                                .used_bytes = number_at(mig, "usedBytes"),
                                .free_bytes = number_at(mig, "freeBytes"),
                                .pod_uid = text_at(mig, "pod.uid"),
@@ -146,6 +178,17 @@ GpuUsage gpu_of(const json::value& in) {
       gpu.sharers.push_back({.pod_uid = text_at(sharer, "uid"),
                              .container = text_at(sharer, "container"),
                              .what = text_at(sharer, "has")});
+    }
+  }
+  const json::value* processes = api::find(in, "processes");
+  if (processes != nullptr && processes->is_array()) {
+    for (const json::value& process : processes->get_array()) {
+      gpu.processes.push_back({.pid = number_at(process, "pid").value_or(0),
+                               .name = text_at(process, "name"),
+                               .used_bytes = number_at(process, "usedBytes"),
+                               .gpu_instance = small_at(process, "gpuInstance"),
+                               .pod_uid = text_at(process, "pod.uid"),
+                               .container = text_at(process, "pod.container")});
     }
   }
   for (const Reading& each : kReadings) {

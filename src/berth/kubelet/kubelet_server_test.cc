@@ -307,6 +307,9 @@ class KubeletUsage : public Kubelet {
                   gpu.pod_uid = "uid-a";
                   gpu.container = "c";
                   gpu.more.celsius = 41;
+                  gpu.processes = {
+                      {.pid = 1, .used_bytes = 2048, .pod_uid = gpu.pod_uid, .container = "c"},
+                      {.pid = 2, .used_bytes = 1, .pod_uid = gpu.pod_uid, .container = "c"}};
                   return std::vector<server::GpuUsage>{gpu};
                 },
             .gpu_driver = "550.1"};
@@ -328,6 +331,10 @@ TEST_F(KubeletUsage, IsToldInTheKubeletsWords) {
   EXPECT_THAT(ask("/metrics/gpus").body,
               HasSubstr("DCGM_FI_DRIVER_VERSION=\"550.1\",container=\"c\",namespace=\"default\","
                         "pod=\"a\"} 7\n"));
+  const std::string page = ask("/metrics/gpus").body;
+  const std::size_t memory = page.find("\nberth_gpu_container_memory_used_bytes{");
+  ASSERT_NE(memory, std::string::npos) << page;
+  EXPECT_THAT(page.substr(memory), HasSubstr("pod=\"a\"} 2049\n")) << "both processes together";
   EXPECT_EQ(ask("/stats/summary", "alice").status, 403);
 }
 

@@ -218,6 +218,15 @@ TEST(GpuStats, AreReadBackAsTheyWereMeant) {
   gpu.more.energy_mj = 1'000'000'000'000;
   gpu.sharers = {{.pod_uid = "a", .container = "c", .what = "500m"},
                  {.pod_uid = "b", .container = "d", .what = "2 replicas"}};
+  gpu.more.nvlink_kib = 17;
+  gpu.more.tensor_permille = 400;
+  gpu.processes = {{.pid = 4711,
+                    .name = "python3",
+                    .used_bytes = 8,
+                    .gpu_instance = 7,
+                    .pod_uid = "uid-a",
+                    .container = "c"},
+                   {.pid = 12, .name = "Xorg"}};
   const auto read = read_gpu_stats(gpu_stats({gpu}));
   ASSERT_THAT(read, SizeIs(1));
   EXPECT_EQ(read[0].index, 3);
@@ -229,6 +238,16 @@ TEST(GpuStats, AreReadBackAsTheyWereMeant) {
   EXPECT_EQ(read[0].sharers[1].pod_uid, "b");
   EXPECT_EQ(read[0].sharers[1].container, "d");
   EXPECT_EQ(read[0].sharers[1].what, "2 replicas");
+  EXPECT_EQ(read[0].more.nvlink_kib, 17);
+  EXPECT_EQ(read[0].more.tensor_permille, 400);
+  ASSERT_EQ(read[0].processes.size(), 2U);
+  EXPECT_EQ(read[0].processes[0].pid, 4711);
+  EXPECT_EQ(read[0].processes[0].used_bytes, 8);
+  EXPECT_EQ(read[0].processes[0].gpu_instance, 7);
+  EXPECT_EQ(read[0].processes[0].pod_uid, "uid-a");
+  EXPECT_EQ(read[0].processes[0].container, "c");
+  EXPECT_EQ(read[0].processes[1].name, "Xorg");
+  EXPECT_EQ(read[0].processes[1].gpu_instance, std::nullopt);
   EXPECT_THAT(read_gpu_stats(*api::parse_json("{}")), IsEmpty());
   EXPECT_EQ(read_gpu_stats(*api::parse_json(R"({"gpus":[{"index":"x"}]})"))[0].index, 0);
 }

@@ -11,7 +11,8 @@ namespace berth::model {
 struct GpuReadings {
   using Number = std::optional<std::int64_t>;
   Number memory_free_bytes;
-  Number memory_copy_percent; ///< of the time that its memory was read or written
+  Number memory_reserved_bytes; ///< by the driver for itself: neither free nor used
+  Number memory_copy_percent;   ///< of the time that its memory was read or written
   Number encoder_percent;
   Number decoder_percent;
   Number sm_clock_mhz;
@@ -21,6 +22,8 @@ struct GpuReadings {
   Number milliwatts;
   Number energy_mj; ///< since the driver was loaded
   Number pcie_replays;
+  Number pcie_sent; ///< bytes a second, by the GPU
+  Number pcie_received;
   Number ecc_single_volatile;  ///< corrected errors since the driver was loaded
   Number ecc_double_volatile;  ///< uncorrected ones
   Number ecc_single_aggregate; ///< of all its life
@@ -32,6 +35,10 @@ struct GpuReadings {
   Number nvlink_data_errors;
   Number nvlink_replays;
   Number nvlink_recoveries;
+  Number nvlink_kib;      ///< of data, both ways, over all links, since the driver was loaded
+  Number vgpu_license;    ///< 0: it has none, and needs none
+  Number tensor_permille; ///< of the time that its tensor cores computed
+  Number dram_permille;   ///< of the time that its memory was read or written, as DCGM measures it
 };
 
 } // namespace berth::model

@@ -31,6 +31,8 @@ struct ApiServerOptions {
   std::vector<HealthCheck> checks = {};
   /// Further metrics of the process, in Prometheus' text format; none: there are none.
   std::function<std::string()> more_metrics = {};
+  /// Those of its nodes' agents, at /metrics/nodes; none: no such page.
+  std::function<std::string()> node_metrics = {};
 };
 
 /// Runs on the loop's thread. Requests are decided one after the other, heartbeats before writes

@@ -54,6 +54,22 @@ std::function<Value(const Device&)> reading(model::GpuReadings::Number model::Gp
   return [what](const Device& device) { return text_of(device.gpu->more.*what); };
 }
 
+/// Of what the driver tells of the card in thousandths; instances have no share of it.
+std::function<Value(const Device&)> part(model::GpuReadings::Number model::GpuReadings::*what) {
+  return [what](const Device& device) {
+    constexpr double kAll = 1000;
+    const model::GpuReadings::Number permille = device.gpu->more.*what;
+    return device.instance == nullptr && permille ? ratio(static_cast<double>(*permille) / kAll)
+                                                  : std::nullopt;
+  };
+}
+
+Value reserved_memory(const Device& device) {
+  constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+  const model::GpuReadings::Number bytes = device.gpu->more.memory_reserved_bytes;
+  return device.instance == nullptr && bytes ? Value(fmt::to_string(*bytes / kMiB)) : std::nullopt;
+}
+
 /// Watts of milliwatts.
 Value watts(const Device& device) {
   const model::GpuReadings::Number milliwatts = device.gpu->more.milliwatts;
@@ -97,6 +113,8 @@ const std::vector<Metric>& metrics() {
        of_card(&GpuSample::last_xid)},
       {"DCGM_FI_DEV_FB_FREE", "gauge", "Framebuffer memory free (in MiB).", free_memory},
       {"DCGM_FI_DEV_FB_USED", "gauge", "Framebuffer memory used (in MiB).", used_memory},
+      {"DCGM_FI_DEV_FB_RESERVED", "gauge", "Framebuffer memory reserved (in MiB).",
+       reserved_memory},
       {"DCGM_FI_DEV_ECC_SBE_VOL_TOTAL", "counter",
        "Total number of single-bit volatile ECC errors.", reading(&R::ecc_single_volatile)},
       {"DCGM_FI_DEV_ECC_DBE_VOL_TOTAL", "counter",
@@ -105,12 +123,6 @@ const std::vector<Metric>& metrics() {
        "Total number of single-bit persistent ECC errors.", reading(&R::ecc_single_aggregate)},
       {"DCGM_FI_DEV_ECC_DBE_AGG_TOTAL", "counter",
        "Total number of double-bit persistent ECC errors.", reading(&R::ecc_double_aggregate)},
-      {"DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS", "counter",
-       "Number of remapped rows for uncorrectable errors", reading(&R::uncorrected_rows)},
-      {"DCGM_FI_DEV_CORRECTABLE_REMAPPED_ROWS", "counter",
-       "Number of remapped rows for correctable errors", reading(&R::corrected_rows)},
-      {"DCGM_FI_DEV_ROW_REMAP_FAILURE", "gauge", "Whether remapping of rows has failed",
-       reading(&R::row_failure)},
       {"DCGM_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_TOTAL", "counter",
        "Total number of NVLink flow-control CRC errors.", reading(&R::nvlink_flit_errors)},
       {"DCGM_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_TOTAL", "counter",
@@ -119,8 +131,31 @@ const std::vector<Metric>& metrics() {
        reading(&R::nvlink_replays)},
       {"DCGM_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_TOTAL", "counter",
        "Total number of NVLink recovery errors.", reading(&R::nvlink_recoveries)},
+      {"DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL", "counter",
+       "Total number of NVLink bandwidth counters for all lanes.", reading(&R::nvlink_kib)},
+      {"DCGM_FI_DEV_VGPU_LICENSE_STATUS", "gauge", "vGPU License status",
+       reading(&R::vgpu_license)},
+      {"DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS", "counter",
+       "Number of remapped rows for uncorrectable errors", reading(&R::uncorrected_rows)},
+      {"DCGM_FI_DEV_CORRECTABLE_REMAPPED_ROWS", "counter",
+       "Number of remapped rows for correctable errors", reading(&R::corrected_rows)},
+      {"DCGM_FI_DEV_ROW_REMAP_FAILURE", "gauge", "Whether remapping of rows has failed",
+       reading(&R::row_failure)},
       {"DCGM_FI_PROF_GR_ENGINE_ACTIVE", "gauge", "Ratio of time the graphics engine is active.",
        engine_active},
+      {"DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", "gauge",
+       "Ratio of cycles the tensor (HMMA) pipe is active.", part(&R::tensor_permille)},
+      {"DCGM_FI_PROF_DRAM_ACTIVE", "gauge",
+       "Ratio of cycles the device memory interface is active sending or receiving data.",
+       part(&R::dram_permille)},
+      {"DCGM_FI_PROF_PCIE_TX_BYTES", "gauge",
+       "The rate of data transmitted over the PCIe bus - including both protocol headers and data "
+       "payloads - in bytes per second.",
+       reading(&R::pcie_sent)},
+      {"DCGM_FI_PROF_PCIE_RX_BYTES", "gauge",
+       "The rate of data received over the PCIe bus - including both protocol headers and data "
+       "payloads - in bytes per second.",
+       reading(&R::pcie_received)},
   };
   return all;
 }
@@ -167,7 +202,8 @@ const GpuHolder* holder_of(const Holders& holders, const Device& device) {
   return nullptr;
 }
 
-std::string labels_of(const Device& device, const Holders& holders) {
+/// Of the GPU itself, without who has it.
+std::string labels_of(const Device& device) {
   const GpuSample& gpu = *device.gpu;
   std::string out =
       fmt::format(R"(gpu="{0}",UUID="{1}",pci_bus_id="{2}",device="nvidia{0}",modelName="{3}")",
@@ -180,11 +216,36 @@ std::string labels_of(const Device& device, const Holders& holders) {
   if (!device.machine->driver.empty()) {
     out += fmt::format(R"(,DCGM_FI_DRIVER_VERSION="{}")", escaped(device.machine->driver));
   }
-  if (const GpuHolder* holder = holder_of(holders, device)) {
-    out += fmt::format(R"(,container="{}",namespace="{}",pod="{}")", escaped(holder->container),
-                       escaped(holder->ns), escaped(holder->pod));
-  }
   return out;
+}
+
+std::string pod_labels(std::string_view container, std::string_view ns, std::string_view pod) {
+  return fmt::format(R"(,container="{}",namespace="{}",pod="{}")", escaped(container), escaped(ns),
+                     escaped(pod));
+}
+
+std::string labels_of(const Device& device, const Holders& holders) {
+  const GpuHolder* holder = holder_of(holders, device);
+  return labels_of(device) +
+         (holder ? pod_labels(holder->container, holder->ns, holder->pod) : std::string());
+}
+
+std::string container_memory(const std::vector<GpuSamples>& machines) {
+  constexpr std::string_view kName = "berth_gpu_container_memory_used_bytes";
+  std::string lines;
+  for (const GpuSamples& machine : machines) {
+    for (const GpuSample& gpu : machine.gpus) {
+      const std::string labels = labels_of({.machine = &machine, .gpu = &gpu, .instance = nullptr});
+      for (const ContainerMemory& of : gpu.memory_of) {
+        lines += fmt::format("{}{{{}{}}} {}\n", kName, labels,
+                             pod_labels(of.container, of.ns, of.pod), of.bytes);
+      }
+    }
+  }
+  return lines.empty() ? lines
+                       : fmt::format("# HELP {0} Memory of the GPU that processes of the container "
+                                     "have (in bytes).\n# TYPE {0} gauge\n{1}",
+                                     kName, lines);
 }
 
 struct Series {
@@ -229,7 +290,7 @@ std::string gpu_metrics(const std::vector<GpuSamples>& machines) {
       out += lines;
     }
   }
-  return out;
+  return out + container_memory(machines);
 }
 
 } // namespace berth::server

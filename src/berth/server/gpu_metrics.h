@@ -22,6 +22,15 @@ struct MigSample {
   std::optional<std::int64_t> free_mib;
 };
 
+/// What processes of one container have of a GPU's memory; of none, of processes in no container of
+/// the machine's pods.
+struct ContainerMemory {
+  std::string ns;
+  std::string pod;
+  std::string container;
+  std::int64_t bytes = 0;
+};
+
 /// A GPU and what it does; what is not known is left out of the metrics.
 struct GpuSample {
   int index = 0;
@@ -35,6 +44,7 @@ struct GpuSample {
   std::optional<int> last_xid; ///< 0: none
   model::GpuReadings more;
   std::vector<MigSample> instances; ///< while it is cut; then it has no series of its own
+  std::vector<ContainerMemory> memory_of = {}; ///< each container once
 };
 
 /// Who has a device now.
@@ -57,8 +67,9 @@ struct GpuSamples {
   std::vector<GpuHolder> holders;
 };
 
-/// In Prometheus' text format: metrics in the exporter's order, machines and GPUs in the given one;
-/// "" if there is nothing to tell. O(metrics x devices x log holders).
+/// In Prometheus' text format: metrics in the exporter's order, machines and GPUs in the given one,
+/// then one that the exporter does not have, berth_gpu_container_memory_used_bytes; "" if there is
+/// nothing to tell. O(metrics x devices x log holders).
 std::string gpu_metrics(const std::vector<GpuSamples>& machines);
 
 } // namespace berth::server

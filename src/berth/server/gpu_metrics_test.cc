@@ -124,24 +124,52 @@ TEST(GpuMetrics, WhatTheDriverTellsIsInTheExportersOrder) {
                       .milliwatts = 350'500,
                       .energy_mj = 12'345'678'901,
                       .pcie_replays = 0,
+                      .pcie_sent = 5'000'000'000,
                       .ecc_double_volatile = 1,
                       .row_failure = 0,
-                      .nvlink_replays = 3};
+                      .nvlink_replays = 3,
+                      .nvlink_kib = 77,
+                      .vgpu_license = 0,
+                      .tensor_permille = 417,
+                      .dram_permille = 0};
+  one.gpus[0].more.memory_reserved_bytes = 600 << 20;
   const std::string text = gpu_metrics({one});
   std::size_t at = 0;
   for (const char* name :
        {"DCGM_FI_DEV_SM_CLOCK{", "DCGM_FI_DEV_GPU_TEMP{", "DCGM_FI_DEV_POWER_USAGE{",
         "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION{", "DCGM_FI_DEV_PCIE_REPLAY_COUNTER{",
-        "DCGM_FI_DEV_ECC_DBE_VOL_TOTAL{", "DCGM_FI_DEV_ROW_REMAP_FAILURE{",
-        "DCGM_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_TOTAL{"}) {
+        "DCGM_FI_DEV_FB_RESERVED{", "DCGM_FI_DEV_ECC_DBE_VOL_TOTAL{",
+        "DCGM_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_TOTAL{", "DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL{",
+        "DCGM_FI_DEV_VGPU_LICENSE_STATUS{", "DCGM_FI_DEV_ROW_REMAP_FAILURE{",
+        "DCGM_FI_PROF_GR_ENGINE_ACTIVE{", "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE{",
+        "DCGM_FI_PROF_DRAM_ACTIVE{", "DCGM_FI_PROF_PCIE_TX_BYTES{"}) {
     const std::size_t found = text.find(name, at);
     ASSERT_NE(found, std::string::npos) << name << " in\n" << text;
     at = found;
   }
   EXPECT_THAT(text, HasSubstr("} 350.5\n"));
   EXPECT_THAT(text, HasSubstr("} 12345678901\n"));
+  EXPECT_THAT(text, HasSubstr(std::string("DCGM_FI_DEV_FB_RESERVED") + kGpu + "} 600\n"));
+  EXPECT_THAT(text, HasSubstr(std::string("DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL") + kGpu + "} 77\n"));
+  EXPECT_THAT(text,
+              HasSubstr(std::string("DCGM_FI_PROF_PIPE_TENSOR_ACTIVE") + kGpu + "} 0.417000\n"));
+  EXPECT_THAT(text, HasSubstr(std::string("DCGM_FI_PROF_DRAM_ACTIVE") + kGpu + "} 0.000000\n"));
+  EXPECT_THAT(text, HasSubstr(std::string("DCGM_FI_PROF_PCIE_TX_BYTES") + kGpu + "} 5000000000\n"));
+  EXPECT_THAT(text, Not(HasSubstr("DCGM_FI_PROF_PCIE_RX_BYTES")));
   EXPECT_THAT(text, Not(HasSubstr("DCGM_FI_DEV_MEMORY_TEMP")));
   EXPECT_THAT(text, Not(HasSubstr("DCGM_FI_DEV_ECC_SBE_VOL_TOTAL")));
+}
+
+TEST(GpuMetrics, WhoseProcessesHaveHowMuchMemory) {
+  GpuSamples one = machine();
+  one.gpus[0].memory_of = {{.bytes = 5},
+                           {.ns = "default", .pod = "train", .container = "c", .bytes = 1 << 20}};
+  EXPECT_THAT(gpu_metrics({one}),
+              HasSubstr(std::string("# TYPE berth_gpu_container_memory_used_bytes gauge\n"
+                                    "berth_gpu_container_memory_used_bytes") +
+                        kGpu + R"(,container="",namespace="",pod=""} 5)" + "\n" +
+                        "berth_gpu_container_memory_used_bytes" + kGpu +
+                        R"(,container="c",namespace="default",pod="train"} 1048576)" + "\n"));
 }
 
 TEST(GpuMetrics, LabelsAreEscaped) {

@@ -1,5 +1,6 @@
 #include "berth/server/gpu_page.h"
 
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -10,6 +11,7 @@ namespace berth::server {
 namespace {
 
 constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+constexpr double kWhole = 100; ///< percent
 constexpr std::string_view kDriverLabel = "nvidia.com/cuda.driver-version.full";
 
 GpuSample sample_of(const GpuUsage& gpu) {
@@ -24,16 +26,17 @@ GpuSample sample_of(const GpuUsage& gpu) {
     return bytes ? std::optional(*bytes / kMiB) : std::nullopt;
   };
   for (const MigUsage& mig : gpu.instances) {
-    sample.instances.push_back({.uuid = mig.uuid,
-                                .profile = mig.profile,
-                                .gpu_instance = mig.gpu_instance,
-                                .engine_active = std::nullopt,
-                                .used_mib = mib(mig.used_bytes),
-                                .free_mib = mib(mig.free_bytes)});
+    sample.instances.push_back(
+        {.uuid = mig.uuid,
+         .profile = mig.profile,
+         .gpu_instance = mig.gpu_instance,
+         .engine_active = mig.percent ? std::optional(*mig.percent / kWhole) : std::nullopt,
+         .used_mib = mib(mig.used_bytes),
+         .free_mib = mib(mig.free_bytes)});
   }
   if (gpu.percent) {
     sample.percent = gpu.percent;
-    sample.engine_active = *gpu.percent / 100.0;
+    sample.engine_active = *gpu.percent / kWhole;
   }
   if (gpu.used_bytes) {
     sample.used_mib = *gpu.used_bytes / kMiB;
@@ -41,6 +44,27 @@ GpuSample sample_of(const GpuUsage& gpu) {
         gpu.more.memory_free_bytes.value_or(gpu.memory_bytes - *gpu.used_bytes) / kMiB;
   }
   return sample;
+}
+
+/// By namespace, pod and container; processes of none of the pods together.
+std::vector<ContainerMemory> memory_by_container(const std::vector<GpuProcess>& processes,
+                                                 const std::map<std::string, api::Key>& pods) {
+  std::map<std::tuple<std::string, std::string, std::string>, std::int64_t> bytes;
+  for (const GpuProcess& process : processes) {
+    if (process.used_bytes) {
+      const auto pod = pods.find(process.pod_uid);
+      const auto whose = pod == pods.end()
+                             ? std::tuple<std::string, std::string, std::string>()
+                             : std::tuple(pod->second.ns, pod->second.name, process.container);
+      bytes[whose] += *process.used_bytes;
+    }
+  }
+  std::vector<ContainerMemory> out;
+  for (const auto& [whose, sum] : bytes) {
+    const auto& [ns, pod, container] = whose;
+    out.push_back({.ns = ns, .pod = pod, .container = container, .bytes = sum});
+  }
+  return out;
 }
 
 bool has_ended(const api::Object& pod) {
@@ -83,6 +107,7 @@ GpuSamples gpu_samples(std::string hostname, std::string driver, const std::vect
   };
   for (const GpuUsage& gpu : gpus) {
     machine.gpus.push_back(sample_of(gpu));
+    machine.gpus.back().memory_of = memory_by_container(gpu.processes, pods);
     hold(gpu.uuid, gpu.pod_uid, gpu.container);
     for (const MigUsage& mig : gpu.instances) {
       hold(mig.uuid, mig.pod_uid, mig.container);

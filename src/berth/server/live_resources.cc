@@ -77,6 +77,23 @@ constexpr std::string_view kGpus = R"({"spec": {"group": "metrics.berth.dev",
       "items": {"type": "object", "properties": {"namespace": {"type": "string"},
       "name": {"type": "string"}, "uid": {"type": "string"}, "container": {"type": "string"},
       "has": {"type": "string", "description": "500m, 2 replicas, 1g.10gb."}}}},
+    "instances": {"type": "array", "description": "The MIG devices that it is cut into.",
+      "items": {"type": "object", "properties": {"uuid": {"type": "string"},
+      "profile": {"type": "string"}, "gpuInstance": {"type": "integer"},
+      "utilization": {"type": "integer"},
+      "memory": {"type": "object", "properties": {"capacity": {"type": "string"},
+        "used": {"type": "string"}}},
+      "pod": {"type": "object", "properties": {"namespace": {"type": "string"},
+        "name": {"type": "string"}, "uid": {"type": "string"},
+        "container": {"type": "string"}}}}}},
+    "processes": {"type": "array", "description": "Who computes on it, as its driver tells.",
+      "items": {"type": "object", "properties": {
+      "pid": {"type": "integer", "format": "int64", "description": "On the node."},
+      "name": {"type": "string"}, "memory": {"type": "string"},
+      "gpuInstance": {"type": "integer", "description": "The MIG instance that it computes on."},
+      "pod": {"type": "object", "properties": {"namespace": {"type": "string"},
+        "name": {"type": "string"}, "uid": {"type": "string"},
+        "container": {"type": "string"}}}}}},
     "timestamp": {"type": "string", "format": "date-time"}, "window": {"type": "string"}}}}}]}})";
 
 std::string memory_text(std::int64_t bytes) {
@@ -212,6 +229,51 @@ json::array sharers_of(const GpuUsage& gpu, const std::map<std::string, api::Key
   return out;
 }
 
+/// Who has or uses something; nothing if the pod is not there.
+void put_pod(const std::string& uid, const std::string& container,
+             const std::map<std::string, api::Key>& pods, json::object& to) {
+  if (const auto pod = pods.find(uid); pod != pods.end()) {
+    to["pod"] = json::object{{"namespace", pod->second.ns},
+                             {"name", pod->second.name},
+                             {"uid", uid},
+                             {"container", container}};
+  }
+}
+
+json::array instances_of(const GpuUsage& gpu, const std::map<std::string, api::Key>& pods) {
+  json::array out;
+  for (const MigUsage& mig : gpu.instances) {
+    json::object one{
+        {"uuid", mig.uuid}, {"profile", mig.profile}, {"gpuInstance", mig.gpu_instance}};
+    if (mig.percent) {
+      one["utilization"] = *mig.percent;
+    }
+    if (mig.used_bytes && mig.free_bytes) {
+      one["memory"] = json::object{{"capacity", memory_text(*mig.used_bytes + *mig.free_bytes)},
+                                   {"used", memory_text(*mig.used_bytes)}};
+    }
+    put_pod(mig.pod_uid, mig.container, pods, one);
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+json::array processes_of(const GpuUsage& gpu, const std::map<std::string, api::Key>& pods) {
+  json::array out;
+  for (const GpuProcess& process : gpu.processes) {
+    json::object one{{"pid", process.pid}, {"name", process.name}};
+    if (process.used_bytes) {
+      one["memory"] = memory_text(*process.used_bytes);
+    }
+    if (process.gpu_instance) {
+      one["gpuInstance"] = *process.gpu_instance;
+    }
+    put_pod(process.pod_uid, process.container, pods, one);
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
 std::vector<api::Object> gpu_metrics(const Shared& shared, const schema::Resource& resource,
                                      const store::ListOptions& what) {
   const std::map<std::string, api::Key> pods = pods_by_uid(*shared.registry);
@@ -221,14 +283,15 @@ std::vector<api::Object> gpu_metrics(const Shared& shared, const schema::Resourc
     const auto usage = shared.nodes->usage(node.meta().name);
     for (const GpuUsage& gpu : usage ? usage->gpus : std::vector<GpuUsage>()) {
       json::object document = gpu_document(resource, node.meta().name, *usage, gpu);
-      if (const auto pod = pods.find(gpu.pod_uid); pod != pods.end()) {
-        document["pod"] = json::object{{"namespace", pod->second.ns},
-                                       {"name", pod->second.name},
-                                       {"uid", gpu.pod_uid},
-                                       {"container", gpu.container}};
+      put_pod(gpu.pod_uid, gpu.container, pods, document);
+      if (json::array instances = instances_of(gpu, pods); !instances.empty()) {
+        document["instances"] = std::move(instances);
       }
       if (json::array sharers = sharers_of(gpu, pods); !sharers.empty()) {
         document["sharedBy"] = std::move(sharers);
+      }
+      if (json::array processes = processes_of(gpu, pods); !processes.empty()) {
+        document["processes"] = std::move(processes);
       }
       add(out, std::move(document));
     }

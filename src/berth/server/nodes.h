@@ -90,6 +90,7 @@ struct MigUsage {
   std::string uuid;
   std::string profile;
   int gpu_instance = 0;
+  std::optional<int> percent; ///< of the time that it computed
   std::optional<std::int64_t> used_bytes;
   std::optional<std::int64_t> free_bytes;
   std::string pod_uid; ///< who has it; "" for nobody
@@ -101,6 +102,16 @@ struct GpuSharer {
   std::string pod_uid;
   std::string container;
   std::string what; ///< "500m", "4096Mi", "2 replicas", "1g.10gb", "2x1g.10gb"
+};
+
+/// A process that computes on a GPU.
+struct GpuProcess {
+  std::int64_t pid = 0;                   ///< as the machine numbers it
+  std::string name;                       ///< "" if it is not known
+  std::optional<std::int64_t> used_bytes; ///< of the GPU's memory
+  std::optional<int> gpu_instance;        ///< that it computes on; none: the GPU as a whole
+  std::string pod_uid;                    ///< "" if it is in no container of the node's pods
+  std::string container;
 };
 
 struct GpuUsage {
@@ -116,8 +127,9 @@ struct GpuUsage {
   std::string pod_uid;        ///< who has it, or the first of its sharers; "" for nobody
   std::string container;
   model::GpuReadings more;
-  std::vector<MigUsage> instances;     ///< while it is cut
-  std::vector<GpuSharer> sharers = {}; ///< empty if it is given whole, or not at all
+  std::vector<MigUsage> instances;        ///< while it is cut
+  std::vector<GpuSharer> sharers = {};    ///< empty if it is given whole, or not at all
+  std::vector<GpuProcess> processes = {}; ///< as far as the driver tells
 };
 
 struct NodeUsage {

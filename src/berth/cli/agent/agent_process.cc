@@ -14,13 +14,6 @@ namespace {
 
 constexpr Duration kLook = Duration::millis(100);
 
-std::vector<server::GpuUsage> usage(const std::shared_ptr<inventory::Inventory>& gpus,
-                                    const node::RealMachine& machine) {
-  const node::Agent* agent = machine.agent();
-  return gpus ? gpu_usage(*gpus, agent ? &agent->devices() : nullptr)
-              : std::vector<server::GpuUsage>();
-}
-
 } // namespace
 
 Result<void> run_agent(const AgentProcessOptions& options, const std::function<bool()>& stop,
@@ -36,17 +29,19 @@ Result<void> run_agent(const AgentProcessOptions& options, const std::function<b
   const auto gpus = with.gpus;
   with.serve_pods = [&, gpus,
                      disk = with.root](runtime::Runtime& runtime) -> Result<std::uint16_t> {
-    BERTH_TRY(pods, PodServer::open(loop, runtime,
-                                    {.listen = options.listen,
-                                     .node = machine->name(),
-                                     .client_ca = options.access.tls.ca,
-                                     .disk = disk,
-                                     .gpus = [gpus, &machine] { return usage(gpus, *machine); },
-                                     .gpu_driver = gpus ? gpus->survey().driver : "",
-                                     .metrics =
-                                         [&machine, start = loop.now()] {
-                                           return process_metrics(start) + machine->metrics();
-                                         }}));
+    BERTH_TRY(
+        pods,
+        PodServer::open(
+            loop, runtime,
+            {.listen = options.listen,
+             .node = machine->name(),
+             .client_ca = options.access.tls.ca,
+             .disk = disk,
+             .gpus = [gpus, &machine] { return machine_gpu_usage(gpus.get(), machine->agent()); },
+             .gpu_driver = gpus ? gpus->survey().driver : "",
+             .metrics = [&machine,
+                         start =
+                             loop.now()] { return process_metrics(start) + machine->metrics(); }}));
     return pods->port();
   };
   machine.emplace(loop, *client, std::move(with));

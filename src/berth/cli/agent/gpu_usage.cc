@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "berth/cli/gpu_sharers.h"
+#include "berth/kubelet/process_place.h"
 #include "berth/node/gpu_devices.h"
 
 namespace berth::cli {
@@ -37,6 +38,18 @@ void add_readings(const inventory::GpuReadings& read, server::GpuUsage& to) {
     to.last_xid = static_cast<int>(read.last_xid.value_or(0));
   }
   to.more = read;
+  constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+  for (const inventory::GpuProcess& process : read.processes) {
+    to.processes.push_back(
+        {.pid = process.pid,
+         .name = {},
+         .used_bytes =
+             process.memory_mib < 0 ? std::nullopt : std::optional(process.memory_mib * kMiB),
+         .gpu_instance =
+             process.gpu_instance < 0 ? std::nullopt : std::optional(process.gpu_instance),
+         .pod_uid = {},
+         .container = {}});
+  }
 }
 
 } // namespace
@@ -71,6 +84,7 @@ std::vector<server::GpuUsage> gpu_usage(const inventory::Inventory& inventory,
       one.instances.push_back({.uuid = mig.uuid,
                                .profile = mig.profile,
                                .gpu_instance = mig.gpu_instance,
+                               .percent = {},
                                .used_bytes = mig.used_bytes,
                                .free_bytes = mig.free_bytes,
                                .pod_uid = {},
@@ -78,6 +92,35 @@ std::vector<server::GpuUsage> gpu_usage(const inventory::Inventory& inventory,
       own(mig.uuid, one.instances.back());
     }
   }
+  return all;
+}
+
+void name_processes(std::vector<server::GpuUsage>& gpus, const std::string& procfs,
+                    const OwnerOf& owner_of) {
+  for (server::GpuUsage& gpu : gpus) {
+    for (server::GpuProcess& process : gpu.processes) {
+      kubelet::MachineProcess found = kubelet::read_process(procfs, process.pid);
+      process.name = std::move(found.name);
+      for (const std::string& id : found.containers) {
+        if (auto owner = owner_of(id)) {
+          process.pod_uid = std::move(owner->pod_uid);
+          process.container = std::move(owner->container);
+          break;
+        }
+      }
+    }
+  }
+}
+
+std::vector<server::GpuUsage> machine_gpu_usage(const inventory::Inventory* inventory,
+                                                const node::Agent* agent) {
+  if (inventory == nullptr) {
+    return {};
+  }
+  auto all = gpu_usage(*inventory, agent ? &agent->devices() : nullptr);
+  name_processes(all, "/proc", [agent](std::string_view id) {
+    return agent ? agent->owner_of(id) : std::nullopt;
+  });
   return all;
 }
 

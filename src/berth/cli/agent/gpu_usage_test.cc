@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "berth/testing/temp_files.h"
+
 namespace berth::cli {
 namespace {
 
@@ -22,6 +24,7 @@ class TwoGpus final : public inventory::Inventory {
       read.milliwatts = 1000;
       read.last_xid = 13;
       read.instances = {{.uuid = "MIG-x", .profile = "1g.10gb", .gpu_instance = 7}};
+      read.processes = {{.pid = 71, .memory_mib = 3, .gpu_instance = 7}, {.pid = 72}, {.pid = 73}};
     }
     return read;
   }
@@ -36,6 +39,41 @@ class TwoGpus final : public inventory::Inventory {
   std::vector<inventory::GpuInfo> gpus_{{.index = 0, .uuid = "GPU-a", .memory_mib = 2},
                                         {.index = 1, .uuid = "GPU-b", .memory_mib = 2}};
 };
+
+class GpuProcesses : public test::TempFiles {};
+
+TEST_F(GpuProcesses, AreThoseOfThePodsWhoseContainersTheyAreIn) {
+  const std::string ours(64, 'a');
+  const std::string nested(64, 'b');
+  for (const std::string pid : {"71", "72"}) {
+    std::filesystem::create_directories(path(pid));
+  }
+  write("71/comm", "python3\n");
+  write("71/cgroup", "0::/k8s.io/" + ours + "/docker/" + nested + "\n");
+  write("72/comm", "Xorg\n");
+  write("72/cgroup", "0::/user.slice\n");
+  auto usage = gpu_usage(TwoGpus(), nullptr);
+  name_processes(usage, root(),
+                 [&](std::string_view id) -> std::optional<node::Agent::ContainerOwner> {
+                   return id == ours ? std::optional(node::Agent::ContainerOwner{"u1", "train"})
+                                     : std::nullopt;
+                 });
+  ASSERT_THAT(usage[0].processes, SizeIs(3));
+  const server::GpuProcess& in_pod = usage[0].processes[0];
+  EXPECT_EQ(in_pod.pid, 71);
+  EXPECT_EQ(in_pod.name, "python3");
+  EXPECT_EQ(in_pod.used_bytes, 3 << 20);
+  EXPECT_EQ(in_pod.gpu_instance, 7);
+  EXPECT_EQ(in_pod.pod_uid, "u1");
+  EXPECT_EQ(in_pod.container, "train");
+  EXPECT_EQ(usage[0].processes[1].name, "Xorg");
+  EXPECT_EQ(usage[0].processes[1].pod_uid, "");
+  EXPECT_EQ(usage[0].processes[1].used_bytes, std::nullopt);
+  EXPECT_EQ(usage[0].processes[1].gpu_instance, std::nullopt);
+  EXPECT_EQ(usage[0].processes[2].name, "") << "it is gone";
+  EXPECT_THAT(usage[1].processes, SizeIs(0));
+  EXPECT_THAT(machine_gpu_usage(nullptr, nullptr), SizeIs(0));
+}
 
 TEST(GpuUsage, IsWhatTheDriverTellsAndWhoHasIt) {
   node::DeviceLedger ledger;

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "berth/api/json.h"
 #include "berth/cli/commands/commands.h"
 #include "berth/cli/local_gpus.h"
+#include "berth/kubelet/process_place.h"
 #include "berth/report/table.h"
 
 namespace berth::cli {
@@ -71,6 +73,75 @@ std::string table_of(const NvmlInventory& gpus, const report::TableStyle& style)
   return table.render(style);
 }
 
+/// Who computes on them. The driver's word for a process is its number alone.
+std::string processes_of(const NvmlInventory& gpus, const report::TableStyle& style) {
+  using enum Column::Align;
+  report::Table table({{.title = "GPU", .align = Right},
+                       {.title = "PID", .align = Right},
+                       {.title = "PROCESS", .shrinks = true},
+                       {.title = "MEMORY", .align = Right},
+                       {.title = "CONTAINER"}});
+  for (const GpuFacts& gpu : gpus.facts().gpus) {
+    for (const inventory::GpuProcess& process :
+         gpus.processes(gpu.info.index).value_or(std::vector<inventory::GpuProcess>())) {
+      constexpr std::size_t kShortId = 13; // as crictl shows it
+      const kubelet::MachineProcess found = kubelet::read_process("/proc", process.pid);
+      table.add({fmt::to_string(gpu.info.index), fmt::to_string(process.pid), found.name,
+                 process.memory_mib < 0 ? "" : fmt::format("{} MiB", process.memory_mib),
+                 found.containers.empty() ? "" : found.containers.front().substr(0, kShortId)});
+    }
+  }
+  return table.render(style);
+}
+
+api::json::object document_of(const NvmlInventory& gpus, const GpuFacts& gpu) {
+  namespace json = api::json;
+  const inventory::GpuProbe probe = gpus.probe(gpu.info.index);
+  json::object out{{"index", gpu.info.index},
+                   {"uuid", gpu.info.uuid},
+                   {"name", gpu.name},
+                   {"memoryMiB", gpu.info.memory_mib},
+                   {"busId", gpu.info.pci_bus_id},
+                   {"device", fmt::format("/dev/nvidia{}", gpu.info.minor)},
+                   {"nvlinks", gpu.nvlinks},
+                   {"healthy", probe.usable()}};
+  if (gpu.info.numa) {
+    out["numa"] = *gpu.info.numa;
+  }
+  if (!probe.usable()) {
+    out["reason"] = inventory::illness(probe);
+  }
+  if (gpu.mig_capable) {
+    json::array devices;
+    for (const inventory::MigDevice& device : gpu.mig) {
+      devices.push_back(json::object{{"uuid", device.uuid},
+                                     {"profile", device.profile},
+                                     {"gpuInstance", device.gpu_instance},
+                                     {"computeInstance", device.compute_instance},
+                                     {"memoryMiB", device.memory_mib}});
+    }
+    out["mig"] = json::object{{"enabled", gpu.mig_enabled}, {"devices", std::move(devices)}};
+  }
+  return out;
+}
+
+std::string json_of(const NvmlInventory& gpus) {
+  namespace json = api::json;
+  const inventory::NodeFacts& facts = gpus.facts();
+  json::array items;
+  for (const GpuFacts& gpu : facts.gpus) {
+    items.push_back(document_of(gpus, gpu));
+  }
+  const hardware::Platform* platform = gpus.platform();
+  const bool known = platform && hardware::Catalogue::builtin().find(platform->name);
+  return api::to_pretty_json(
+             json::object{{"driver", facts.driver},
+                          {"cuda", fmt::format("{}.{}", facts.cuda_major, facts.cuda_minor)},
+                          {"platform", known ? json::value(platform->name) : json::value()},
+                          {"gpus", std::move(items)}}) +
+         "\n";
+}
+
 std::string head_of(const NvmlInventory& gpus) {
   const inventory::NodeFacts& facts = gpus.facts();
   std::string out =
@@ -108,6 +179,11 @@ int show_local(const Invocation& invocation) {
     *terminal.out.to << hardware::to_text((*gpus)->matrix(), terminal.out.tty
                                                                  ? hardware::TopoStyle::Underlined
                                                                  : hardware::TopoStyle::Plain);
+  } else if (format == "json") {
+    *terminal.out.to << json_of(**gpus);
+  } else if (format == "processes") {
+    *terminal.out.to << processes_of(**gpus,
+                                     {.width = terminal.out.width, .paint = terminal.out.paint});
   } else {
     *terminal.out.to << head_of(**gpus)
                      << table_of(**gpus, {.show = format == "wide" ? Column::Show::Wide
@@ -127,7 +203,7 @@ Command hardware_local_command_table() {
   return {
       .name = "hardware",
       .summary = "show the GPUs of this machine",
-      .synopsis = {"[--format table|wide|topo]", "list | show | import"},
+      .synopsis = {"[--format table|wide|processes|topo|json]", "list | show | import"},
       .description =
           {"GPUs as the NVIDIA driver knows them: memory, place, NVLinks, MIG devices, processes "
            "and "
@@ -136,15 +212,15 @@ Command hardware_local_command_table() {
            "The driver's library, libnvidia-ml.so.1, is looked for where drivers and containers "
            "put "
            "it; the environment variable BERTH_NVML names another file."},
-      .flags = {{.name = "--format",
-                 .value = "FORMAT",
-                 .help =
-                     "table, wide with UUIDs and device files, or topo: the matrix of nvidia-smi "
-                     "topo -m",
-                 .group = "OUTPUT",
-                 .fallback = "table",
-                 .choices = {"table", "wide", "topo"},
-                 .offers = Offers::Choices}},
+      .flags =
+          {{.name = "--format",
+            .value = "FORMAT",
+            .help = "table; wide with UUIDs and device files; processes: who computes on them, and "
+                    "in which container; topo: the matrix of nvidia-smi topo -m; or json",
+            .group = "OUTPUT",
+            .fallback = "table",
+            .choices = {"table", "wide", "processes", "topo", "json"},
+            .offers = Offers::Choices}},
       .examples = {{"what is in this machine", "hardware"},
                    {"a file to simulate it with",
                     "hardware --format topo | berth hardware import - --name mine -o mine.yaml"}},

@@ -156,12 +156,41 @@ report::Table gpus_table(const std::vector<GpuRow>& rows) {
                        {.title = "UUID", .show = Column::Show::Wide}});
   for (const GpuRow& row : rows) {
     const bool shared = !row.sharers.empty();
-    table.add({row.node, fmt::to_string(row.index), row.product, fmt::format("{}%", row.percent),
-               mebibytes(row.used_bytes), mebibytes(row.memory_bytes),
+    table.add({row.node, fmt::to_string(row.index), row.product,
+               row.percent ? fmt::format("{}%", *row.percent) : "",
+               row.used_bytes ? mebibytes(*row.used_bytes) : "", mebibytes(row.memory_bytes),
                report::Cell(row.sickness.empty() ? "Healthy" : row.sickness,
                             row.sickness.empty() ? Tone::Plain : Tone::Bad),
                shared ? "" : row.ns, shared ? names_of(row.sharers) : row.pod,
                shared ? "" : row.container, row.uuid});
+    for (const GpuInstanceRow& instance : row.instances) {
+      table.add({row.node, fmt::format("{}:{}", row.index, instance.gpu_instance),
+                 fmt::format("MIG {}", instance.profile),
+                 instance.percent ? fmt::format("{}%", *instance.percent) : "",
+                 instance.used_bytes ? mebibytes(*instance.used_bytes) : "",
+                 instance.memory_bytes ? mebibytes(*instance.memory_bytes) : "", "", instance.ns,
+                 instance.pod, instance.container, instance.uuid});
+    }
+  }
+  return table;
+}
+
+report::Table processes_table(const std::vector<GpuRow>& rows) {
+  using enum Column::Align;
+  report::Table table({{.title = "NODE"},
+                       {.title = "GPU", .align = Right},
+                       {.title = "PID", .align = Right},
+                       {.title = "PROCESS", .shrinks = true},
+                       {.title = "MEMORY", .align = Right},
+                       {.title = "NAMESPACE"},
+                       {.title = "POD"},
+                       {.title = "CONTAINER"}});
+  for (const GpuRow& row : rows) {
+    for (const GpuProcessRow& process : row.processes) {
+      table.add({row.node, fmt::to_string(row.index), fmt::to_string(process.pid), process.name,
+                 process.used_bytes ? mebibytes(*process.used_bytes) : "", process.ns, process.pod,
+                 process.container});
+    }
   }
   return table;
 }
@@ -228,7 +257,16 @@ int run_gpus(const Invocation& invocation) {
     }
     std::erase_if(*rows, [&](const GpuRow& row) { return row.node != node; });
   }
-  return show(invocation, *rows, &gpus_table);
+  if (!invocation.values.has("--processes")) {
+    return show(invocation, *rows, &gpus_table);
+  }
+  std::erase_if(*rows, [](const GpuRow& row) { return row.processes.empty(); });
+  if (rows->empty() && invocation.values.get("--output") != "json") {
+    invocation.terminal.note("no process computes on these GPUs; containers that are simulated "
+                             "have none");
+    return kDone;
+  }
+  return show(invocation, *rows, &processes_table);
 }
 
 std::vector<Flag> output_flags(std::vector<std::string_view> choices) {
@@ -285,13 +323,19 @@ Command top_pods_command_table() {
 }
 
 Command top_gpus_command_table() {
+  std::vector<Flag> flags = output_flags({"wide", "json"});
+  flags.push_back({.name = "--processes",
+                   .help = "who computes on them: a line for each process, with its container",
+                   .group = "WHAT IS SHOWN"});
   return {
       .name = "top gpus",
       .summary = "show each GPU of a running cluster: how busy, how full, how well, whose",
-      .synopsis = {"[NODE] [-o wide|json] [--no-headers]"},
-      .description = {kSimulated, "kubectl get gpus shows the same to who may read them."},
+      .synopsis = {"[NODE] [--processes] [-o wide|json] [--no-headers]"},
+      .description = {kSimulated,
+                      "A GPU that is cut into MIG instances has a line for each, GPU:INSTANCE.",
+                      "kubectl get gpus shows the same to who may read them."},
       .arguments = {{.name = "NODE", .help = "only its GPUs", .need = Argument::Need::Optional}},
-      .flags = output_flags({"wide", "json"}),
+      .flags = std::move(flags),
       .examples = {{"GPUs that are taken and idle, by jq",
                     "top gpus -o json | jq '.items[] | select(.pod and "
                     ".utilizationPercent < 10)'"}},

@@ -1,4 +1,7 @@
 // kubectl top and the GPUs' metrics, as berth up serves them.
+#include <optional>
+#include <string>
+
 #include <gmock/gmock.h>
 
 #include "berth/cli/up/virtual_up_fixture.h"
@@ -8,6 +11,7 @@ namespace {
 
 using testing::EndsWith;
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr const char* kApi = "/apis/metrics.k8s.io/v1beta1";
 constexpr const char* kGpus = "/apis/metrics.berth.dev/v1alpha1/gpus";
@@ -92,6 +96,88 @@ TEST_F(LiveMetrics, ANodeThatIsDownHasNone) {
   cluster.fleet().find("dgx-h100-1")->power_off();
   EXPECT_EQ(items(get(std::string(kApi) + "/nodes")).size(), 1U);
   EXPECT_EQ(items(get(kGpus)).size(), 8U);
+}
+
+/// The value of the first series of the metric whose labels contain `label`; nothing: there is
+/// none.
+std::optional<double> value_of(const std::string& page, const std::string& metric,
+                               const std::string& label) {
+  for (std::size_t at = page.find("\n" + metric + "{"); at != std::string::npos;
+       at = page.find("\n" + metric + "{", at + 1)) {
+    const std::string line = page.substr(at + 1, page.find('\n', at + 1) - at - 1);
+    if (line.find(label) != std::string::npos) {
+      return std::stod(line.substr(line.rfind(' ') + 1));
+    }
+  }
+  return std::nullopt;
+}
+
+TEST_F(LiveMetrics, ASimulatedGpuShowsWhatItsLoadComesTo) {
+  make_pod("a");
+  run(Duration::seconds(90));
+  const std::string before = ask("GET", "/metrics/gpus").body;
+  run(Duration::seconds(30));
+  const std::string page = ask("GET", "/metrics/gpus").body;
+  const std::string busy = R"(namespace="default",pod="a")";
+  const std::string idle = R"(gpu="7",UUID=)";
+  const auto of = [&](const std::string& metric, const std::string& which) {
+    const auto value = value_of(page, metric, which);
+    EXPECT_TRUE(value.has_value()) << metric << " of " << which;
+    return value.value_or(-1);
+  };
+  EXPECT_GT(of("DCGM_FI_DEV_POWER_USAGE", busy), of("DCGM_FI_DEV_POWER_USAGE", idle));
+  EXPECT_LE(of("DCGM_FI_DEV_POWER_USAGE", busy), 700) << "an H100's limit";
+  EXPECT_EQ(of("DCGM_FI_DEV_SM_CLOCK", busy), 1980);
+  EXPECT_GT(of("DCGM_FI_DEV_GPU_TEMP", busy), of("DCGM_FI_DEV_GPU_TEMP", idle));
+  EXPECT_GT(of("DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", busy), 0);
+  EXPECT_EQ(of("DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", idle), 0);
+  EXPECT_GT(of("DCGM_FI_PROF_PCIE_RX_BYTES", busy), 0);
+  const std::string energy = "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION";
+  EXPECT_GT(of(energy, busy), value_of(before, energy, busy).value_or(1e18)) << "it goes on";
+  EXPECT_GT(of("DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL", busy), 0) << "two GPUs speak to each other";
+  EXPECT_EQ(of("DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL", idle), 0);
+}
+
+TEST_F(LiveMetrics, PartsOfAGpuAreBusyInProportion) {
+  for (const char* name : {"a", "b"}) {
+    make_pod(name, R"({"gpu-fraction":"0.5"})", R"([{"name":"c","image":"train:1"}])");
+  }
+  run(Duration::seconds(90));
+  const std::string page = ask("GET", "/metrics/gpus").body;
+  const auto percent = value_of(page, "DCGM_FI_DEV_GPU_UTIL", R"(pod="a")");
+  ASSERT_TRUE(percent.has_value()) << page;
+  EXPECT_GE(*percent, 50) << "both together";
+  EXPECT_LE(*percent, 100);
+  EXPECT_GT(value_of(page, "DCGM_FI_DEV_FB_USED", R"(pod="a")").value_or(0), 0);
+}
+
+TEST_F(LiveMetrics, MigDevicesHaveNumbersOfTheirOwn) {
+  ASSERT_TRUE(cluster.fleet().find("dgx-h100-1")->inventory().cut(0, "1g.10gb=2").has_value());
+  run(Duration::seconds(20));
+  const auto gpu = get(std::string(kGpus) + "/dgx-h100-1-gpu-0");
+  EXPECT_EQ(api::find(gpu, "utilization"), nullptr) << "never told of a GPU that is cut";
+  const api::json::value* instances = api::find(gpu, "instances");
+  ASSERT_NE(instances, nullptr) << api::to_json(gpu);
+  ASSERT_EQ(instances->as_array().size(), 2U);
+  EXPECT_EQ(api::string_at(instances->as_array()[0], "profile"), "1g.10gb");
+  EXPECT_NE(api::find_path(instances->as_array()[0], "memory.capacity"), nullptr);
+  EXPECT_THAT(ask("GET", "/metrics/gpus").body, HasSubstr("GPU_I_PROFILE=\"1g.10gb\""));
+}
+
+TEST_F(LiveMetrics, WhatTheAgentsCount) {
+  make_pod("a");
+  run(Duration::seconds(20));
+  const std::string page = ask("GET", "/metrics/nodes").body;
+  for (const char* node : {"dgx-h100-1", "dgx-h100-2"}) {
+    EXPECT_EQ(value_of(page, "kubelet_device_plugin_registration_total",
+                       std::string("node=\"") + node + "\""),
+              1);
+  }
+  EXPECT_EQ(value_of(page, "kubelet_device_plugin_alloc_duration_seconds_count",
+                     R"(resource_name="nvidia.com/gpu")"),
+            1);
+  cluster.fleet().find("dgx-h100-1")->power_off();
+  EXPECT_THAT(ask("GET", "/metrics/nodes").body, Not(HasSubstr("dgx-h100-1")));
 }
 
 } // namespace

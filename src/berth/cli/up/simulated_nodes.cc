@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "berth/cli/gpu_sharers.h"
 #include "berth/model/pod.h"
 #include "berth/runtime/load_model.h"
 #include "berth/server/log_options.h"
@@ -47,43 +47,6 @@ std::string without_scheme(std::string_view id) {
   return std::string(at == std::string_view::npos ? id : id.substr(at + 3));
 }
 
-/// Who holds which GPU, by its id; of two containers of a pod the one that runs.
-struct Owner {
-  std::string pod_uid;
-  std::string container;
-};
-using Owners = std::map<std::string, Owner>;
-
-bool runs(const std::vector<runtime::ContainerStatus>& running, const node::Holding& holding) {
-  return std::ranges::any_of(running, [&](const runtime::ContainerStatus& container) {
-    return container.pod_uid == holding.pod_uid && container.name == holding.container;
-  });
-}
-
-Owners owners_of(const node::Agent& agent, const std::vector<runtime::ContainerStatus>& running) {
-  Owners owners;
-  for (const node::Holding& holding : agent.devices().all()) {
-    if (holding.resource != model::kGpuResource || holding.part) {
-      continue;
-    }
-    for (const std::string& id : holding.ids()) {
-      const auto [at, fresh] =
-          owners.try_emplace(id, Owner{.pod_uid = holding.pod_uid, .container = holding.container});
-      if (!fresh && runs(running, holding)) {
-        at->second.container = holding.container;
-      }
-    }
-  }
-  return owners;
-}
-
-std::vector<node::Holding> running_holdings(const node::Agent& agent,
-                                            const std::vector<runtime::ContainerStatus>& running) {
-  std::vector<node::Holding> holdings = agent.devices().all();
-  std::erase_if(holdings, [&](const node::Holding& each) { return !runs(running, each); });
-  return holdings;
-}
-
 std::string label_of(const api::Labels& labels, std::string_view name) {
   const auto found = labels.find(name);
   return found == labels.end() ? "" : found->second;
@@ -108,10 +71,15 @@ model::ResourceRequirements resources_of(const store::Registry& registry,
   return {};
 }
 
-int gpus_of(const Owners& owners, const runtime::ContainerStatus& container) {
-  return static_cast<int>(std::ranges::count_if(owners, [&](const auto& entry) {
-    return entry.second.pod_uid == container.pod_uid && entry.second.container == container.name;
-  }));
+/// How many GPUs the container has something of.
+int gpus_of(const std::vector<GpuClaim>& claims, const runtime::ContainerStatus& container) {
+  std::set<int> gpus;
+  for (const GpuClaim& claim : claims) {
+    if (claim.container == ContainerKey(container.pod_uid, container.name)) {
+      gpus.insert(claim.gpu);
+    }
+  }
+  return static_cast<int>(gpus.size());
 }
 
 } // namespace
@@ -165,21 +133,19 @@ std::optional<server::NodeUsage> SimulatedNodes::usage(std::string_view node) co
                           .pods = {},
                           .gpus = {}};
   const std::vector<runtime::ContainerStatus> running = machine->runtime().running();
-  const Owners owners = owners_of(*machine->agent(), running);
-  const auto sharers =
-      gpu_sharers(running_holdings(*machine->agent(), running), machine->inventory());
-  std::map<std::pair<std::string, std::string>, runtime::Load> loads; // by pod, container
+  const std::vector<GpuClaim> claims = gpu_claims(*machine, running);
+  std::map<ContainerKey, runtime::Load> loads;
   for (const runtime::ContainerStatus& container : running) {
     const model::ResourceRequirements resources = resources_of(registry_, container);
     const runtime::Load load = runtime::load_of({.pod_uid = container.pod_uid,
                                                  .container = container.name,
                                                  .resources = resources,
-                                                 .gpus = gpus_of(owners, container),
+                                                 .gpus = gpus_of(claims, container),
                                                  .started_at = container.started_at},
                                                 now);
     usage.cpu_nanocores += load.cpu_nanocores;
     usage.memory_bytes += load.memory_bytes;
-    loads.emplace(std::pair(container.pod_uid, container.name), load);
+    loads.emplace(ContainerKey(container.pod_uid, container.name), load);
     auto pod = std::ranges::find(usage.pods, container.pod_uid, &server::PodUsage::uid);
     if (pod == usage.pods.end()) {
       pod = usage.pods.insert(usage.pods.end(),
@@ -189,37 +155,7 @@ std::optional<server::NodeUsage> SimulatedNodes::usage(std::string_view node) co
                                .cpu_nanocores = load.cpu_nanocores,
                                .memory_bytes = load.memory_bytes});
   }
-  for (const inventory::GpuInfo& gpu : machine->inventory().gpus()) {
-    const inventory::GpuProbe probe = machine->inventory().probe(gpu.index);
-    server::GpuUsage one{.index = gpu.index,
-                         .uuid = gpu.uuid,
-                         .product = gpu.product,
-                         .pci_bus_id = gpu.pci_bus_id,
-                         .memory_bytes = gpu.memory_mib << 20U,
-                         .sickness = inventory::illness(probe),
-                         .last_xid = probe.last_xid,
-                         .pod_uid = {},
-                         .container = {}};
-    if (const auto shared = sharers.find(gpu.index); shared != sharers.end()) {
-      one.pod_uid = shared->second.front().pod_uid;
-      one.container = shared->second.front().container;
-      one.sharers = shared->second;
-    }
-    if (one.sickness.empty()) {
-      one.percent = 0;
-      one.used_bytes = 0;
-    }
-    if (const auto owner = owners.find(gpu.uuid); owner != owners.end()) {
-      one.pod_uid = owner->second.pod_uid;
-      one.container = owner->second.container;
-      const auto load = loads.find({one.pod_uid, one.container});
-      if (load != loads.end() && one.sickness.empty()) {
-        one.percent = load->second.gpu_percent;
-        one.used_bytes = one.memory_bytes / 100 * load->second.gpu_memory_percent;
-      }
-    }
-    usage.gpus.push_back(std::move(one));
-  }
+  usage.gpus = gpus_.usage(*machine, running, claims, loads, now);
   return usage;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "berth/base/loop.h"
+#include "berth/cli/up/simulated_gpus.h"
 #include "berth/cluster/fleet.h"
 #include "berth/server/nodes.h"
 #include "berth/store/registry.h"
@@ -28,6 +29,7 @@ class SimulatedNodes final : public server::Nodes {
   Loop& loop_;
   cluster::Fleet& fleet_;
   store::Registry& registry_;
+  mutable SimulatedGpus gpus_; ///< whose counters go on when somebody looks
 };
 
 } // namespace berth::cli

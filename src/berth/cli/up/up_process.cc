@@ -13,6 +13,7 @@
 #include "berth/cli/agent/gpu_usage.h"
 #include "berth/cli/agent/machine_gpus.h"
 #include "berth/cli/process_identity.h"
+#include "berth/cli/up/agent_metrics.h"
 #include "berth/cli/up/identity.h"
 #include "berth/cli/up/issued_tokens.h"
 #include "berth/cli/up/lead.h"
@@ -165,11 +166,8 @@ class UpProcess {
     BERTH_CHECK(machine_->start(say));
     local_node_.emplace(loop_, machine_->runtime());
     meter_.emplace(loop_, machine_->runtime(), kubelet::MachineSource{.disk = disk});
-    local_nodes_.emplace(machine_->name(), *local_node_, *meter_, [this, gpus] {
-      const node::Agent* agent = machine_->agent();
-      return gpus ? gpu_usage(*gpus, agent ? &agent->devices() : nullptr)
-                  : std::vector<server::GpuUsage>();
-    });
+    local_nodes_.emplace(machine_->name(), *local_node_, *meter_,
+                         [this, gpus] { return machine_gpu_usage(gpus.get(), machine_->agent()); });
     return {};
   }
 
@@ -215,6 +213,11 @@ class UpProcess {
                                  .nodes = all_nodes_ ? &*all_nodes_ : nullptr};
     api.access.tokens = options_.tokens;
     api.more_metrics = [this] { return more_metrics(); };
+    if (cluster_ != nullptr) {
+      api.node_metrics = [this] {
+        return agent_metrics(cluster_->fleet(), machine_ ? &*machine_ : nullptr);
+      };
+    }
     api.checks = checks();
     if (!options_.audit_log.empty()) {
       BERTH_TRY(api.audit, audit_sink());

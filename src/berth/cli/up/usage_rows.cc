@@ -28,9 +28,20 @@ std::int64_t value_at(const json::value& in, std::string_view path) {
   return quantity ? quantity->value() : 0;
 }
 
-int number_at(const json::value& in, std::string_view path) {
+std::optional<int> number_at(const json::value& in, std::string_view path) {
   const json::value* found = api::find_path(in, path);
-  return found != nullptr && found->is_int64() ? static_cast<int>(found->get_int64()) : 0;
+  return found != nullptr && found->is_int64() ? std::optional(static_cast<int>(found->get_int64()))
+                                               : std::nullopt;
+}
+
+std::optional<std::int64_t> bytes_at(const json::value& in, std::string_view path) {
+  const auto quantity = quantity_at(in, path);
+  return quantity ? std::optional(quantity->value()) : std::nullopt;
+}
+
+json::array list_at(const json::value& in, std::string_view name) {
+  const json::value* found = api::find(in, name);
+  return found != nullptr && found->is_array() ? found->get_array() : json::array();
 }
 
 std::string text_at(const json::value& in, std::string_view path) {
@@ -80,15 +91,37 @@ json::object pod_document(const PodRow& row) {
           {"containers", std::move(containers)}};
 }
 
+json::object instance_document(const GpuInstanceRow& row) {
+  json::object out{{"gpuInstance", row.gpu_instance}, {"profile", row.profile}, {"uuid", row.uuid}};
+  if (row.percent) {
+    out["utilizationPercent"] = *row.percent;
+  }
+  if (row.used_bytes) {
+    out["memoryUsedBytes"] = *row.used_bytes;
+  }
+  if (row.memory_bytes) {
+    out["memoryBytes"] = *row.memory_bytes;
+  }
+  if (!row.pod.empty()) {
+    out["pod"] =
+        json::object{{"namespace", row.ns}, {"name", row.pod}, {"container", row.container}};
+  }
+  return out;
+}
+
 json::object gpu_document(const GpuRow& row) {
   json::object out{{"node", row.node},
                    {"index", row.index},
                    {"product", row.product},
                    {"uuid", row.uuid},
-                   {"utilizationPercent", row.percent},
-                   {"memoryUsedBytes", row.used_bytes},
                    {"memoryBytes", row.memory_bytes},
                    {"healthy", row.sickness.empty()}};
+  if (row.percent) {
+    out["utilizationPercent"] = *row.percent;
+  }
+  if (row.used_bytes) {
+    out["memoryUsedBytes"] = *row.used_bytes;
+  }
   if (!row.sickness.empty()) {
     out["reason"] = row.sickness;
   }
@@ -104,6 +137,29 @@ json::object gpu_document(const GpuRow& row) {
   if (!sharers.empty()) {
     out["sharedBy"] = std::move(sharers);
   }
+  json::array instances;
+  for (const GpuInstanceRow& instance : row.instances) {
+    instances.push_back(instance_document(instance));
+  }
+  if (!instances.empty()) {
+    out["instances"] = std::move(instances);
+  }
+  json::array processes;
+  for (const GpuProcessRow& process : row.processes) {
+    json::object& one =
+        processes.emplace_back(json::object{{"pid", process.pid}, {"name", process.name}})
+            .as_object();
+    if (process.used_bytes) {
+      one["memoryUsedBytes"] = *process.used_bytes;
+    }
+    if (!process.pod.empty()) {
+      one["pod"] = json::object{
+          {"namespace", process.ns}, {"name", process.pod}, {"container", process.container}};
+    }
+  }
+  if (!processes.empty()) {
+    out["processes"] = std::move(processes);
+  }
   return out;
 }
 
@@ -113,22 +169,40 @@ std::vector<GpuRow> gpu_rows(const json::value& gpus) {
   std::vector<GpuRow> rows;
   for (const json::value& gpu : items_of(gpus)) {
     rows.push_back({.node = text_at(gpu, "node"),
-                    .index = number_at(gpu, "index"),
+                    .index = number_at(gpu, "index").value_or(0),
                     .product = text_at(gpu, "product"),
                     .uuid = text_at(gpu, "uuid"),
                     .percent = number_at(gpu, "utilization"),
-                    .used_bytes = value_at(gpu, "memory.used"),
+                    .used_bytes = bytes_at(gpu, "memory.used"),
                     .memory_bytes = value_at(gpu, "memory.capacity"),
                     .sickness = text_at(gpu, "reason"),
                     .ns = text_at(gpu, "pod.namespace"),
                     .pod = text_at(gpu, "pod.name"),
                     .container = text_at(gpu, "pod.container")});
-    const json::value* sharers = api::find(gpu, "sharedBy");
-    for (const json::value& sharer :
-         sharers && sharers->is_array() ? sharers->get_array() : json::array()) {
+    for (const json::value& sharer : list_at(gpu, "sharedBy")) {
       rows.back().sharers.push_back({.ns = text_at(sharer, "namespace"),
                                      .pod = text_at(sharer, "name"),
                                      .has = text_at(sharer, "has")});
+    }
+    for (const json::value& instance : list_at(gpu, "instances")) {
+      rows.back().instances.push_back(
+          {.gpu_instance = number_at(instance, "gpuInstance").value_or(0),
+           .profile = text_at(instance, "profile"),
+           .uuid = text_at(instance, "uuid"),
+           .percent = number_at(instance, "utilization"),
+           .used_bytes = bytes_at(instance, "memory.used"),
+           .memory_bytes = bytes_at(instance, "memory.capacity"),
+           .ns = text_at(instance, "pod.namespace"),
+           .pod = text_at(instance, "pod.name"),
+           .container = text_at(instance, "pod.container")});
+    }
+    for (const json::value& process : list_at(gpu, "processes")) {
+      rows.back().processes.push_back({.pid = number_at(process, "pid").value_or(0),
+                                       .name = text_at(process, "name"),
+                                       .used_bytes = bytes_at(process, "memory"),
+                                       .ns = text_at(process, "pod.namespace"),
+                                       .pod = text_at(process, "pod.name"),
+                                       .container = text_at(process, "pod.container")});
     }
   }
   return rows;
@@ -158,8 +232,8 @@ std::vector<NodeRow> node_rows(const json::value& nodes, const json::value& metr
       ++row.gpus;
       row.gpus_taken += gpu.pod.empty() ? 0 : 1;
       row.gpus_sick += gpu.sickness.empty() ? 0 : 1;
-      row.gpu_percent += gpu.percent; // a sum, until all are in
-      row.gpu_used_bytes += gpu.used_bytes;
+      row.gpu_percent += gpu.percent.value_or(0); // a sum, until all are in
+      row.gpu_used_bytes += gpu.used_bytes.value_or(0);
       row.gpu_memory_bytes += gpu.memory_bytes;
     }
   }
@@ -177,10 +251,7 @@ std::vector<PodRow> pod_rows(const json::value& metrics, const std::vector<GpuRo
                .node = {},
                .gpus = {},
                .containers = {}};
-    const json::value* containers = api::find(usage, "containers");
-    for (const json::value& container : containers != nullptr && containers->is_array()
-                                            ? containers->get_array()
-                                            : json::array()) {
+    for (const json::value& container : list_at(usage, "containers")) {
       row.containers.push_back({.name = text_at(container, "name"),
                                 .cpu_milli = milli_at(container, "usage.cpu"),
                                 .memory_bytes = value_at(container, "usage.memory")});
@@ -203,7 +274,7 @@ std::vector<PodRow> pod_rows(const json::value& metrics, const std::vector<GpuRo
         PodRow& row = rows[found->second];
         row.node = gpu.node;
         row.gpus.push_back(gpu.index);
-        row.gpu_percent += gpu.percent; // a sum, until all are in
+        row.gpu_percent += gpu.percent.value_or(0); // a sum, until all are in
       }
     }
   }

@@ -49,19 +49,44 @@ struct GpuSharerRow {
   std::string has; ///< "500m", "2 replicas", "1g.10gb"
 };
 
+/// A MIG device of a GPU.
+struct GpuInstanceRow {
+  int gpu_instance = 0;
+  std::string profile;
+  std::string uuid;
+  std::optional<int> percent;
+  std::optional<std::int64_t> used_bytes;
+  std::optional<std::int64_t> memory_bytes;
+  std::string ns;
+  std::string pod;
+  std::string container;
+};
+
+/// A process that computes on a GPU.
+struct GpuProcessRow {
+  std::int64_t pid = 0; ///< on the node
+  std::string name;
+  std::optional<std::int64_t> used_bytes;
+  std::string ns;
+  std::string pod; ///< "": it is in no container of a pod
+  std::string container;
+};
+
 struct GpuRow {
   std::string node;
   int index = 0;
   std::string product;
   std::string uuid;
-  int percent = 0;
-  std::int64_t used_bytes = 0;
+  std::optional<int> percent;
+  std::optional<std::int64_t> used_bytes;
   std::int64_t memory_bytes = 0;
   std::string sickness; ///< "" if it is well
   std::string ns;
   std::string pod; ///< "" for nobody; of several that share it the first
   std::string container;
-  std::vector<GpuSharerRow> sharers = {}; ///< where it is not given whole
+  std::vector<GpuSharerRow> sharers = {};     ///< where it is not given whole
+  std::vector<GpuInstanceRow> instances = {}; ///< while it is cut
+  std::vector<GpuProcessRow> processes = {};  ///< as far as the driver tells
 };
 
 /// The lists are those of the API: v1 NodeList, metrics.k8s.io NodeMetricsList and PodMetricsList,

@@ -83,6 +83,41 @@ TEST(UsageRows, GpusThatAreSharedNameEveryoneWhoHasSomethingOfThem) {
   EXPECT_THAT(pods[0].gpus, ElementsAre(1));
 }
 
+TEST(UsageRows, ProcessesAreNamedWithTheirPods) {
+  const auto rows = gpu_rows(read(R"({"items":[{"node":"n1","index":0,"processes":[
+      {"pid":4711,"name":"python3","memory":"2048Ki",
+       "pod":{"namespace":"default","name":"a","container":"c"}},
+      {"pid":12,"name":"Xorg"}]},{"node":"n1","index":1}]})"));
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].percent, std::nullopt) << "nobody told";
+  ASSERT_EQ(rows[0].processes.size(), 2U);
+  EXPECT_EQ(rows[0].processes[0].pid, 4711);
+  EXPECT_EQ(rows[0].processes[0].used_bytes, 2 << 20);
+  EXPECT_EQ(rows[0].processes[0].pod, "a");
+  EXPECT_EQ(rows[0].processes[1].used_bytes, std::nullopt);
+  const std::string text = api::to_json(to_document(rows));
+  EXPECT_THAT(text,
+              testing::HasSubstr(R"({"pid":4711,"name":"python3","memoryUsedBytes":2097152,)"
+                                 R"("pod":{"namespace":"default","name":"a","container":"c"}})"));
+  EXPECT_THAT(text, testing::HasSubstr(R"({"pid":12,"name":"Xorg"})"));
+}
+
+TEST(UsageRows, MigDevicesAreRowsOfTheirOwn) {
+  const auto rows = gpu_rows(read(R"({"items":[{"node":"n1","index":2,"instances":[
+      {"uuid":"MIG-a","profile":"1g.10gb","gpuInstance":7,"utilization":40,
+       "memory":{"capacity":"100Ki","used":"50Ki"},
+       "pod":{"namespace":"default","name":"a","container":"c"}},
+      {"uuid":"MIG-b","profile":"2g.20gb","gpuInstance":3}]}]})"));
+  ASSERT_EQ(rows.size(), 1U);
+  ASSERT_EQ(rows[0].instances.size(), 2U);
+  EXPECT_EQ(rows[0].instances[0].percent, 40);
+  EXPECT_EQ(rows[0].instances[0].memory_bytes, 100 << 10);
+  EXPECT_EQ(rows[0].instances[0].pod, "a");
+  EXPECT_EQ(rows[0].instances[1].used_bytes, std::nullopt);
+  EXPECT_THAT(api::to_json(to_document(rows)),
+              testing::HasSubstr(R"({"gpuInstance":3,"profile":"2g.20gb","uuid":"MIG-b"})"));
+}
+
 TEST(UsageRows, WhatIsNoListHasNoRows) {
   for (const char* text : {"null", "{}", R"({"items":{}})", R"({"items":[null,3,"x"]})"}) {
     EXPECT_LE(gpu_rows(read(text)).size(), 3U);

@@ -12,6 +12,7 @@
 
 #include "berth/api/json.h"
 #include "berth/base/virtual_loop.h"
+#include "berth/cli/up/agent_metrics.h"
 #include "berth/cli/up/simulated_nodes.h"
 #include "berth/cluster/cluster.h"
 #include "berth/cluster/fault_injector.h"
@@ -49,6 +50,7 @@ class VirtualUp : public testing::Test {
     api.access.tokens.add("admin",
                           {.name = "admin", .uid = {}, .groups = {"system:masters"}, .extra = {}});
     api.nodes = &nodes;
+    api.node_metrics = [this] { return agent_metrics(cluster.fleet(), nullptr); };
     server = *server::ApiServer::open(loop, cluster.registry(), std::move(api));
     run(Duration::seconds(2));
   }

@@ -68,6 +68,7 @@ struct NodeFacts {
 struct GpuProcess {
   unsigned pid = 0;
   std::int64_t memory_mib = -1; ///< -1: not known
+  int gpu_instance = -1;        ///< that it computes on; -1: on the GPU as a whole
 };
 
 /// What discovery would find on a node of the platform. The same versions as its Node object.

@@ -331,10 +331,13 @@ nvml::Return nvmlDeviceGetComputeRunningProcesses_v3(nvml::Device device, unsign
   if (running > room) {
     return nvml::kInsufficientSize;
   }
+  const auto first = static_cast<unsigned>(number(prefix_of(device) + "first_pid", 1000));
+  const auto instance = static_cast<unsigned>(
+      number(prefix_of(device) + "processes.gi", static_cast<long long>(nvml::kNoInstance)));
   for (unsigned i = 0; i < running; ++i) {
-    processes[i] = {.pid = 1000 + i,
+    processes[i] = {.pid = first + i,
                     .used_memory = i == 0 ? UINT64_MAX : std::uint64_t{i} << 20U,
-                    .gpu_instance = nvml::kNoInstance,
+                    .gpu_instance = instance,
                     .compute_instance = nvml::kNoInstance};
   }
   return check(device);
@@ -525,9 +528,32 @@ nvml::Return nvmlDeviceGetFieldValues(nvml::Device device, int count, nvml::Fiel
   for (int i = 0; i < count; ++i) {
     const std::string key = prefix_of(device) + "field." + std::to_string(values[i].field);
     values[i].result = fact(key).empty() ? nvml::kNotSupported : nvml::kSuccess;
-    values[i].value.natural = static_cast<unsigned>(number(key));
+    values[i].value_type = 3; // an unsigned long long
+    values[i].value.large = static_cast<std::uint64_t>(number(key));
+    values[i].timestamp = number("now_us", 1'700'000'000'000'000);
   }
   return check(device);
+}
+
+nvml::Return nvmlDeviceGetMemoryInfo_v2(nvml::Device device, nvml::MemoryWithReserved* memory) {
+  if (fact(prefix_of(device) + "reserved").empty()) {
+    return nvml::kNotSupported;
+  }
+  if (memory->version != nvml::kMemoryVersion) {
+    return 25; // argument version mismatch
+  }
+  nvml::Memory plain{};
+  const nvml::Return code = nvmlDeviceGetMemoryInfo(device, &plain);
+  const auto reserved = static_cast<std::uint64_t>(number(prefix_of(device) + "reserved"));
+  memory->total = plain.total;
+  memory->reserved = reserved;
+  memory->used = plain.used;
+  memory->free = plain.free - std::min(plain.free, reserved);
+  return code;
+}
+
+nvml::Return nvmlDeviceGetVirtualizationMode(nvml::Device device, unsigned* mode) {
+  return tell(device, "virtual", mode);
 }
 
 nvml::Return nvmlDeviceGetTotalEnergyConsumption(nvml::Device device, std::uint64_t* millijoules) {
