@@ -71,8 +71,9 @@ TEST(AgentCounts, OfSeveralAgentsEachMetricIsToldOnce) {
   b.plugin_registered("nvidia.com/gpu");
   b.plugin_registered("nvidia.com/gpu");
   b.allocated("nvidia.com/mig-1g.10gb", Duration::millis(1));
-  const std::string text = AgentCounts::page(AgentCounts::families({{.node = "n1", .counts = &a, .asked = {.total = 7}},
-                                              {.node = "n2", .counts = &b, .asked = {}}}));
+  const std::string text =
+      AgentCounts::page(AgentCounts::families({{.node = "n1", .counts = &a, .asked = {.total = 7}},
+                                               {.node = "n2", .counts = &b, .asked = {}}}));
   EXPECT_THAT(text,
               HasSubstr("# TYPE kubelet_device_plugin_registration_total counter\n"
                         "kubelet_device_plugin_registration_total{resource_name=\"nvidia.com/gpu\","

@@ -17,10 +17,10 @@ node::AgentCounts::Families fleet_counts(cluster::Fleet& fleet) {
 
 std::string agents_page(node::AgentCounts::Families fleet, const node::RealMachine* machine) {
   if (const node::Agent* agent = machine ? machine->agent() : nullptr) {
-    node::AgentCounts::join(fleet,
-                            node::AgentCounts::families({{.node = machine->name(),
-                                                          .counts = &agent->counts(),
-                                                          .asked = machine->pod_resources_asked()}}));
+    node::AgentCounts::join(
+        fleet, node::AgentCounts::families({{.node = machine->name(),
+                                             .counts = &agent->counts(),
+                                             .asked = machine->pod_resources_asked()}}));
   }
   return node::AgentCounts::page(fleet);
 }

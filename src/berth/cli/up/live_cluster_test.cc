@@ -44,7 +44,9 @@ class LiveClusterTest : public testing::Test {
         R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","namespace":"default"},)"
         R"("spec":{"containers":[{"name":"c","image":"train:1","resources":{"limits":)"
         R"({"nvidia.com/gpu":"2"}}}]}})");
-    if (!becomes([&] { return registry.get(store::kNodes, {"", "dgx-h100-2"}).has_value(); }) ||
+    if (!becomes([&] {
+          return registry.get(store::kNodes, {"", "dgx-h100-2"}).has_value();
+        }) ||
         !registry.create(*pod, loop.now())) {
       return testing::AssertionFailure() << "no node, or no pod";
     }
@@ -59,7 +61,10 @@ class LiveClusterTest : public testing::Test {
     std::optional<Opened> opened;
     nodes.open_log(
         at("spec.nodeName"),
-        {.ns = "default", .pod = "p", .container_id = std::string(id), .options = {.follow = follow}},
+        {.ns = "default",
+         .pod = "p",
+         .container_id = std::string(id),
+         .options = {.follow = follow}},
         [this] { ++told; }, [&](Opened answer) { opened = std::move(answer); });
     EXPECT_TRUE(becomes([&] { return opened.has_value(); }));
     return opened && *opened ? std::move(**opened) : nullptr;
@@ -98,9 +103,9 @@ TEST_F(LiveClusterTest, APodRunsAndItsNodeAnswersForIt) {
   EXPECT_FALSE(live->nodes().usage("other"));
 
   std::optional<server::Status> refused;
-  live->nodes().find_streams(node, {.pod = "p"}, [&](const server::Answer<server::StreamPlace>& at) {
-    refused = at.error();
-  });
+  live->nodes().find_streams(
+      node, {.pod = "p"},
+      [&](const server::Answer<server::StreamPlace>& at) { refused = at.error(); });
   ASSERT_TRUE(becomes([&] { return refused.has_value(); }));
   EXPECT_EQ(refused->code, 501);
 
@@ -140,7 +145,8 @@ TEST_F(LiveClusterTest, WhatIsReadEndsWithTheCluster) {
   EXPECT_TRUE(log->over());
 
   std::optional<Opened> refused;
-  nodes.open_log("dgx-h100-1", {.pod = "p"}, [] {}, [&](Opened answer) { refused = std::move(answer); });
+  nodes.open_log(
+      "dgx-h100-1", {.pod = "p"}, [] {}, [&](Opened answer) { refused = std::move(answer); });
   ASSERT_TRUE(refused && !*refused);
   EXPECT_THAT(refused->error().message, HasSubstr("simulated by the replica that leads"));
   EXPECT_TRUE(nodes.has("any"));

@@ -240,8 +240,7 @@ class HamiRun final : public Run {
 
   Status reserve(const PodInfo& pod, const ClusterState& state, Reservation& reservation) override {
     const std::vector<Gpu> gpus = look(reservation.node, pod.uid);
-    auto shares =
-        place(gpus, platform_of(*state.node(reservation.node).node, gpus), Quota::Count);
+    auto shares = place(gpus, platform_of(*state.node(reservation.node).node, gpus), Quota::Count);
     if (!shares) {
       return Status::of(StatusCode::Unschedulable, std::string(kReasonHamiTaken));
     }
