@@ -1,9 +1,6 @@
 #include "berth/api/object.h"
 
-#include <atomic>
 #include <charconv>
-#include <memory>
-#include <mutex>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,6 +8,7 @@
 #include "berth/api/field.h"
 #include "berth/api/json.h"
 #include "berth/base/assert.h"
+#include "berth/base/made_once.h"
 
 namespace berth::api {
 
@@ -46,35 +44,11 @@ struct Object::Rep {
   Rep(GroupVersionKind k, ObjectMeta m, json::value d)
       : gvk(std::move(k)), meta(std::move(m)), document(std::move(d)) {}
 
-  ~Rep() {
-    for (const View* view = views.load(std::memory_order_acquire); view != nullptr;) {
-      delete std::exchange(view, view->next);
-    }
-  }
-  Rep(const Rep&) = delete;
-  Rep& operator=(const Rep&) = delete;
-
-  /// Once in the list it stays as it is, so that readers need no lock.
-  struct View {
-    const void* slot;
-    std::shared_ptr<const void> value;
-    const View* next = nullptr;
-  };
-
-  /// Of the list from `first` to before `end`; null if none is there.
-  static const View* find(const View* first, const View* end, const void* slot) {
-    while (first != end && first->slot != slot) {
-      first = first->next;
-    }
-    return first == end ? nullptr : first;
-  }
-
   GroupVersionKind gvk;
   ObjectMeta meta;
   json::value document;
-  std::once_flag written;
-  std::string bytes;                        ///< once `written`
-  std::atomic<const View*> views = nullptr; ///< the newest first
+  MadeOnce<std::string> bytes;
+  MadeSlots views;
 };
 
 const OwnerReference* ObjectMeta::controller() const {
@@ -125,8 +99,7 @@ const json::value& Object::json() const {
 }
 
 const std::string& Object::bytes() const {
-  std::call_once(rep_->written, [this] { rep_->bytes = to_json(rep_->document); });
-  return rep_->bytes;
+  return rep_->bytes.get([this] { return to_json(rep_->document); });
 }
 
 Object Object::edit(const std::function<void(json::object&)>& change) const {
@@ -138,23 +111,12 @@ Object Object::edit(const std::function<void(json::object&)>& change) const {
 }
 
 std::shared_ptr<const void> Object::cached_view(const void* slot) const {
-  const Rep::View* view = Rep::find(rep_->views.load(std::memory_order_acquire), nullptr, slot);
-  return view == nullptr ? nullptr : view->value;
+  return rep_->views.find(slot);
 }
 
 std::shared_ptr<const void> Object::cache_view(const void* slot,
                                                std::shared_ptr<const void> view) const {
-  auto mine = std::make_unique<Rep::View>(Rep::View{.slot = slot, .value = std::move(view)});
-  const Rep::View* looked_at = nullptr;
-  const Rep::View* newest = rep_->views.load(std::memory_order_acquire);
-  do {
-    if (const Rep::View* theirs = Rep::find(newest, looked_at, slot)) {
-      return theirs->value;
-    }
-    looked_at = newest;
-    mine->next = newest;
-  } while (!rep_->views.compare_exchange_weak(newest, mine.get(), std::memory_order_acq_rel));
-  return mine.release()->value;
+  return rep_->views.keep(slot, std::move(view));
 }
 
 Result<ObjectMeta> parse_meta(const json::value& document) {

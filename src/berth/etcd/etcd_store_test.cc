@@ -156,7 +156,8 @@ TEST_F(EtcdStores, OfWritesUnderOneNameEachKnowsThoseBeforeIt) {
   EXPECT_EQ(refused.error().code, Code::Conflict);
   EXPECT_EQ(value_of(*two, "y"), "1") << "told with the refusal";
   ASSERT_TRUE(count(*two, "z", {"services", "quota/a"}));
-  EXPECT_EQ(count(*one, "z", {"quota/c"}).error().code, Code::AlreadyExists);
+  EXPECT_EQ(one->put_counted(map("z", "other"), 0, Check(), {"quota/c"}).error().code,
+            Code::AlreadyExists);
 }
 
 TEST_F(EtcdStores, ACreateWhoseAnswerWasLostIsNoConflict) {

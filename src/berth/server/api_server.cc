@@ -484,9 +484,6 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
       };
       return net::HttpResponse();
     }
-    if (path == "/metrics/nodes" && options.node_metrics) {
-      return prometheus_page(options.node_metrics());
-    }
     if (path == "/metrics/gpus" && shared.nodes != nullptr) {
       call.later = [with = shared](const net::HttpRespond& respond) {
         with.nodes->measure(node_names(*with.registry), [with, respond] {

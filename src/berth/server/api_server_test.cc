@@ -320,8 +320,14 @@ TEST_F(Api, AnEventIsOneObjectInBothGroups) {
   EXPECT_EQ(api::string_at(item, "note"), "m");
   EXPECT_EQ(api::to_json(*api::find(item, "deprecatedCount")), "3");
   EXPECT_EQ(api::find(item, "kind"), nullptr);
-  const auto patched = ask("PATCH", view + "/f", R"({"note":"other"})",
-                           {{"Content-Type", "application/merge-patch+json"}});
+  const net::HttpHeaders merge{{"Content-Type", "application/merge-patch+json"}};
+  const auto refused = ask("PATCH", view + "/f", R"({"note":"other"})", merge);
+  EXPECT_EQ(refused.status, 422);
+  EXPECT_THAT(refused.body, HasSubstr(R"([{"reason":"FieldValueInvalid","message":)"
+                                      R"("Invalid value: \"other\": field is immutable",)"
+                                      R"("field":"message"}])"))
+      << "of what is told in the new form nothing changes, and nothing else has";
+  const auto patched = ask("PATCH", core + "/f", R"({"message":"other"})", merge);
   EXPECT_EQ(patched.status, 200) << patched.body;
   EXPECT_EQ(api::string_at(json(ask("GET", core + "/f")), "message"), "other");
   const auto stream = watch(view + "?watch=true");
