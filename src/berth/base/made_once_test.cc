@@ -57,8 +57,9 @@ TEST(MadeSlots, WhoeverIsFirstAllGetTheSame) {
     together([&](std::size_t i) {
       for (std::size_t slot = 0; slot < slots.size(); ++slot) {
         auto found = made.find(&slots.at(slot));
-        got.at(i).at(slot) = found ? std::move(found)
-                                   : made.keep(&slots.at(slot), std::make_shared<std::size_t>(slot));
+        got.at(i).at(slot) = found
+                                 ? std::move(found)
+                                 : made.keep(&slots.at(slot), std::make_shared<std::size_t>(slot));
       }
     });
     for (const auto& mine : got) {
