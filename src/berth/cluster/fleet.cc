@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "berth/base/assert.h"
+#include "berth/cluster/node_names.h"
 
 namespace berth::cluster {
 namespace {
@@ -29,9 +30,7 @@ Fleet::~Fleet() = default;
 
 void Fleet::add(const NodeGroup& group, const NodeLabels& node_labels) {
   const hardware::Platform* platform = catalogue_.find(group.platform);
-  const std::string& prefix = group.prefix.empty() ? group.platform : group.prefix;
-  for (int i = 1; i <= group.count; ++i) {
-    const std::string name = fmt::format("{}-{}", prefix, i);
+  for (const std::string& name : node_names(group)) {
     api::Labels labels = group.labels;
     if (const auto more = node_labels.find(name); more != node_labels.end()) {
       for (const auto& [key, value] : more->second) {

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "berth/api/json.h"
+#include "berth/cluster/node_names.h"
 #include "berth/deviceplugin/config/config_file.h"
 #include "berth/inventory/simulated_mig.h"
 #include "berth/node/simulated_machine.h"
@@ -387,9 +388,8 @@ Result<void> validate(const ClusterSpec& spec) {
   };
   for (const NodeGroup& group : spec.groups) {
     const hardware::Platform* platform = spec.catalogue.find(group.platform);
-    for (int i = 1; i <= group.count; ++i) {
-      BERTH_CHECK(add(fmt::format("{}-{}", group.prefix.empty() ? group.platform : group.prefix, i),
-                      platform));
+    for (std::string& name : node_names(group)) {
+      BERTH_CHECK(add(std::move(name), platform));
     }
   }
   for (const api::Manifest& node : spec.nodes) {

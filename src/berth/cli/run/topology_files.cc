@@ -9,23 +9,11 @@
 
 #include "berth/api/json.h"
 #include "berth/cli/run/manifest_files.h"
+#include "berth/cluster/node_names.h"
 #include "berth/cluster/topology_file.h"
 
 namespace berth::cli {
 namespace {
-
-std::set<std::string> node_names(const cluster::ClusterSpec& spec) {
-  std::set<std::string> names;
-  for (const cluster::NodeGroup& group : spec.groups) {
-    for (int i = 1; i <= group.count; ++i) {
-      names.insert(fmt::format("{}-{}", group.prefix.empty() ? group.platform : group.prefix, i));
-    }
-  }
-  for (const api::Manifest& node : spec.nodes) {
-    names.insert(node.object.meta().name);
-  }
-  return names;
-}
 
 /// Labels the object has stay as they are.
 api::Object with_labels(const api::Object& node, const api::Labels& labels) {
@@ -56,7 +44,7 @@ void read_topology_files(const RunOptions& options, Load& load) {
       }
     }
   }
-  const std::set<std::string> names = node_names(load.spec);
+  const cluster::NodeNames names = cluster::node_names(load.spec);
   std::vector<std::string> strangers;
   for (const auto& [node, labels] : all) {
     if (!names.contains(node)) {

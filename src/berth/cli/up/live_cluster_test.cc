@@ -134,7 +134,7 @@ TEST_F(LiveClusterTest, AFollowerIsToldOfMoreAndOfTheEnd) {
 
 TEST_F(LiveClusterTest, WhatIsReadEndsWithTheCluster) {
   ASSERT_TRUE(pod_runs());
-  LiveNodes nodes([this] { return live ? &*live : nullptr; });
+  LiveNodes nodes([this] { return live ? &*live : nullptr; }, {"dgx-h100-1", "dgx-h100-2"});
   const auto log = read(nodes, true);
   ASSERT_TRUE(log);
   bool answered = false;
@@ -149,7 +149,8 @@ TEST_F(LiveClusterTest, WhatIsReadEndsWithTheCluster) {
       "dgx-h100-1", {.pod = "p"}, [] {}, [&](Opened answer) { refused = std::move(answer); });
   ASSERT_TRUE(refused && !*refused);
   EXPECT_THAT(refused->error().message, HasSubstr("simulated by the replica that leads"));
-  EXPECT_TRUE(nodes.has("any"));
+  EXPECT_TRUE(nodes.has("dgx-h100-1"));
+  EXPECT_FALSE(nodes.has("another"));
   EXPECT_FALSE(nodes.usage("dgx-h100-1"));
 }
 

@@ -19,11 +19,6 @@ server::Nodes* LiveNodes::nodes() const {
   return cluster == nullptr ? nullptr : &cluster->nodes();
 }
 
-bool LiveNodes::has(std::string_view node) const {
-  const server::Nodes* live = nodes();
-  return live == nullptr || live->has(node);
-}
-
 void LiveNodes::open_log(
     std::string_view node, server::LogRequest what, std::function<void()> on_more,
     std::function<void(server::Answer<std::unique_ptr<server::LogReading>>)> done) {

@@ -176,7 +176,7 @@ class UpProcess {
                   {.certificate = shown.certificate, .key = shown.key, .insecure = true}));
     agents_.emplace(loop_, *registry_,
                     kubelet::RemoteNodesOptions{.tls = std::move(tls), .bearer_token = {}});
-    std::vector<server::Nodes*> all{&*agents_, &nodes_};
+    std::vector<server::Nodes*> all{&nodes_, &*agents_};
     if (local_nodes_) {
       all.insert(all.begin(), &*local_nodes_);
     }
@@ -308,7 +308,7 @@ class UpProcess {
   std::unique_ptr<Lead> lead_;
   std::uint64_t clusters_made_ = 0;
   IssuedTokens account_tokens_{loop_, [this] { return api_.get(); }};
-  LiveNodes nodes_{[this] { return live(); }};
+  LiveNodes nodes_{[this] { return live(); }, cluster::node_names(options_.spec)};
   std::optional<client::LocalClient> machine_client_;
   std::optional<node::RealMachine> machine_;
   std::optional<kubelet::LocalNode> local_node_;
