@@ -128,8 +128,8 @@ CrossThreadNodes::~CrossThreadNodes() {
   for (const auto& [number, reader] : near_->logs) {
     if (const auto log = reader.lock()) {
       log->over = true;
-      far_->home.post([reader = reader] {
-        if (const auto still = reader.lock()) {
+      far_->home.post([waiting = std::weak_ptr(log)] {
+        if (const auto still = waiting.lock()) {
           still->on_more();
         }
       });
@@ -195,27 +195,29 @@ void CrossThreadNodes::find_streams(std::string_view node, server::StreamRequest
 }
 
 void CrossThreadNodes::measure(const std::vector<std::string>& nodes, std::function<void()> done) {
-  there(far_, [nodes, done = std::move(done)](const std::shared_ptr<Far>& far) mutable {
-    far->nodes.measure(nodes, [weak = std::weak_ptr(far), nodes, done = std::move(done)]() mutable {
-      const auto side = weak.lock();
-      if (!side) {
-        return;
-      }
-      std::vector<std::optional<server::NodeUsage>> usages;
-      for (const std::string& node : nodes) {
-        usages.push_back(side->nodes.usage(node));
-      }
-      back(*side, [nodes = std::move(nodes), usages = std::move(usages),
-                   done = std::move(done)](const std::shared_ptr<Near>& near) mutable {
-        for (std::size_t i = 0; i < nodes.size(); ++i) {
-          near->usages.erase(nodes[i]);
-          if (usages[i]) {
-            near->usages.emplace(nodes[i], *std::move(usages[i]));
+  there(far_, [nodes = nodes, done = std::move(done)](const std::shared_ptr<Far>& far) mutable {
+    far->nodes.measure(
+        nodes, [weak = std::weak_ptr(far), nodes = nodes, done = std::move(done)]() mutable {
+          const auto side = weak.lock();
+          if (!side) {
+            return;
           }
-        }
-        done();
-      });
-    });
+          std::vector<std::optional<server::NodeUsage>> usages;
+          usages.reserve(nodes.size());
+          for (const std::string& node : nodes) {
+            usages.push_back(side->nodes.usage(node));
+          }
+          back(*side, [nodes = std::move(nodes), usages = std::move(usages),
+                       done = std::move(done)](const std::shared_ptr<Near>& near) mutable {
+            for (std::size_t i = 0; i < nodes.size(); ++i) {
+              near->usages.erase(nodes[i]);
+              if (usages[i]) {
+                near->usages.emplace(nodes[i], *std::move(usages[i]));
+              }
+            }
+            done();
+          });
+        });
   });
 }
 
