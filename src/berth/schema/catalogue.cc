@@ -55,6 +55,7 @@ Resource read_resource(const std::string& group, const std::string& version,
                .categories = texts(said, "categories"),
                .verbs = texts(said, "verbs", kAllVerbs)};
   out.scope = text(said, "scope", "") == "Cluster" ? api::Scope::Cluster : api::Scope::Namespaced;
+  out.deprecation = text(said, "deprecation", "");
   out.list_kind = out.can("list") ? out.kind + "List" : "";
   if (const json::value* subresources = said.if_contains("subresources")) {
     for (const auto& [name, value] : subresources->as_object()) {

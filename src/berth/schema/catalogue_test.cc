@@ -26,6 +26,7 @@ TEST(Catalogue, ServesPodsAsKubernetesDoes) {
   EXPECT_EQ(pods->list_kind, "PodList");
   EXPECT_TRUE(pods->namespaced());
   EXPECT_THAT(pods->short_names, ElementsAre("po"));
+  EXPECT_EQ(pods->deprecation, "");
   EXPECT_THAT(pods->categories, ElementsAre("all"));
   EXPECT_TRUE(pods->can("deletecollection"));
   ASSERT_THAT(pods->subresource("eviction"), NotNull());

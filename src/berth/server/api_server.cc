@@ -117,17 +117,6 @@ boost::json::object connection_options(const api::GroupVersionKind& kind,
   return out;
 }
 
-/// What users of the resource are warned of; "" if it is not deprecated.
-std::string_view deprecation_of(const schema::Resource& resource) {
-  if (resource.custom || !resource.group.empty()) {
-    return resource.deprecation;
-  }
-  return resource.plural == "endpoints"
-             ? "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
-         : resource.plural == "componentstatuses" ? "v1 ComponentStatus is deprecated in v1.19+"
-                                                  : "";
-}
-
 bool contains(const std::vector<std::string>& all, std::string_view one) {
   return std::ranges::find(all, one) != all.end();
 }
@@ -355,8 +344,8 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
       return tl::unexpected(std::move(wanted).error());
     }
     call.wanted = *wanted;
-    if (const std::string_view why = deprecation_of(*resource); !why.empty()) {
-      call.notes.warnings.emplace_back(why);
+    if (!resource->deprecation.empty()) {
+      call.notes.warnings.push_back(resource->deprecation);
     }
     if (Access::answers(call.info)) {
       return review(call, *resource);
