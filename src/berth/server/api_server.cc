@@ -96,27 +96,6 @@ bool is_part_of_object(std::string_view subresource) {
          subresource == "ephemeralcontainers" || subresource == "resize";
 }
 
-/// The options of a connection as an object: what its query says.
-boost::json::object connection_options(const api::GroupVersionKind& kind,
-                                       const net::HttpHeaders& query) {
-  boost::json::object out{{"kind", kind.kind}, {"apiVersion", kind.api_version()}};
-  for (const char* name : {"stdin", "stdout", "stderr", "tty"}) {
-    if (flag(query, name)) {
-      out[name] = true;
-    }
-  }
-  if (const auto container = parameter(query, "container"); !container.empty()) {
-    out["container"] = container;
-  }
-  for (const auto& [name, value] : query) {
-    if (name == "command") {
-      boost::json::value& command = out["command"];
-      (command.is_array() ? command.get_array() : command.emplace_array()).emplace_back(value);
-    }
-  }
-  return out;
-}
-
 bool contains(const std::vector<std::string>& all, std::string_view one) {
   return std::ranges::find(all, one) != all.end();
 }
@@ -429,9 +408,6 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
         return pod_log(shared, call);
       }
       if (sub->name == "exec" || sub->name == "attach" || sub->name == "portforward") {
-        if (auto judged = judge_connection(call); !judged) {
-          return tl::unexpected(std::move(judged).error());
-        }
         return pod_connection(shared, call);
       }
     }
@@ -442,17 +418,6 @@ struct ApiServer::State : std::enable_shared_from_this<ApiServer::State> {
                                "API server",
                                resource.plural, sub->name),
         .details = nullptr});
-  }
-
-  /// exec, attach and port-forward, whose object are their options.
-  Answer<void> judge_connection(Call& call) {
-    const std::string& what = call.info.subresource;
-    const api::GroupVersionKind kind{"", "v1",
-                                     what == "exec"     ? "PodExecOptions"
-                                     : what == "attach" ? "PodAttachOptions"
-                                                        : "PodPortForwardOptions"};
-    const boost::json::value object = connection_options(kind, call.query);
-    return judge_errand(shared, call, {.operation = "CONNECT", .kind = kind, .object = &object});
   }
 
   /// What is no resource: discovery, health, version.
