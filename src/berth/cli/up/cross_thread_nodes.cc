@@ -14,6 +14,8 @@ struct CrossThreadNodes::Near {
   };
 
   std::uint64_t next = 0;
+  /// What to do about questions under way if no answer can come any more.
+  std::map<std::uint64_t, std::function<void()>> open;
   std::map<std::uint64_t, std::weak_ptr<Log>> logs;
   std::map<std::string, server::NodeUsage, std::less<>> usages;
 };
@@ -45,6 +47,14 @@ template <class Work> void back(const Far& far, Work work) {
     if (const auto side = weak.lock()) {
       work(side);
     }
+  });
+}
+
+/// As back(), with the answer to a question.
+template <class Work> void answer(const Far& far, std::uint64_t number, Work work) {
+  back(far, [number, work = std::move(work)](const std::shared_ptr<Near>& near) mutable {
+    near->open.erase(number);
+    work(near);
   });
 }
 
@@ -122,9 +132,12 @@ CrossThreadNodes::CrossThreadNodes(server::Nodes& nodes, const std::vector<std::
   far_->near = near_;
 }
 
-// Whoever follows a log looks again, and finds it over.
+// Whoever follows a log looks again, and finds it over; whoever waits is told that nobody answers.
 CrossThreadNodes::~CrossThreadNodes() {
   far_->readings.clear();
+  for (auto& [number, give_up] : near_->open) {
+    far_->home.post(std::move(give_up));
+  }
   for (const auto& [number, reader] : near_->logs) {
     if (const auto log = reader.lock()) {
       log->over = true;
@@ -141,6 +154,8 @@ void CrossThreadNodes::open_log(
     std::string_view node, server::LogRequest what, std::function<void()> on_more,
     std::function<void(server::Answer<std::unique_ptr<server::LogReading>>)> done) {
   const std::uint64_t number = ++near_->next;
+  near_->open.emplace(number,
+                      [done, refused = what.unreachable] { done(tl::unexpected(refused)); });
   there(far_, [number, node = std::string(node), what = std::move(what),
                on_more = std::move(on_more),
                done = std::move(done)](const std::shared_ptr<Far>& far) mutable {
@@ -159,66 +174,74 @@ void CrossThreadNodes::open_log(
             return;
           }
           if (!opened) {
-            back(*side,
-                 [refused = std::move(opened).error(), done = std::move(done)](
-                     const std::shared_ptr<Near>& /*near*/) { done(tl::unexpected(refused)); });
+            answer(*side, number,
+                   [refused = std::move(opened).error(), done = std::move(done)](
+                       const std::shared_ptr<Near>& /*near*/) { done(tl::unexpected(refused)); });
             return;
           }
           const Piece first = next_piece(**opened);
           side->readings.emplace(number, *std::move(opened));
-          back(*side, [weak, number, first, on_more = std::move(on_more),
-                       done = std::move(done)](const std::shared_ptr<Near>& near) mutable {
-            const auto log = std::make_shared<Near::Log>(
-                Near::Log{.text = first.text, .over = first.over, .on_more = std::move(on_more)});
-            done(std::make_unique<NearReading>(near, weak, number, log));
-          });
+          answer(*side, number,
+                 [weak, number, first, on_more = std::move(on_more),
+                  done = std::move(done)](const std::shared_ptr<Near>& near) mutable {
+                   const auto log = std::make_shared<Near::Log>(Near::Log{
+                       .text = first.text, .over = first.over, .on_more = std::move(on_more)});
+                   done(std::make_unique<NearReading>(near, weak, number, log));
+                 });
         });
   });
 }
 
 void CrossThreadNodes::find_streams(std::string_view node, server::StreamRequest what,
                                     std::function<void(server::Answer<server::StreamPlace>)> done) {
-  there(far_, [node = std::string(node), what = std::move(what),
+  const std::uint64_t number = ++near_->next;
+  near_->open.emplace(number,
+                      [done, refused = what.unreachable] { done(tl::unexpected(refused)); });
+  there(far_, [number, node = std::string(node), what = std::move(what),
                done = std::move(done)](const std::shared_ptr<Far>& far) mutable {
     far->nodes.find_streams(node, std::move(what),
-                            [weak = std::weak_ptr(far), done = std::move(done)](
+                            [number, weak = std::weak_ptr(far), done = std::move(done)](
                                 server::Answer<server::StreamPlace> place) mutable {
                               const auto side = weak.lock();
                               if (!side) {
                                 return;
                               }
-                              back(*side,
-                                   [place = std::move(place), done = std::move(done)](
-                                       const std::shared_ptr<Near>& /*near*/) { done(place); });
+                              answer(*side, number,
+                                     [place = std::move(place), done = std::move(done)](
+                                         const std::shared_ptr<Near>& /*near*/) { done(place); });
                             });
   });
 }
 
 void CrossThreadNodes::measure(const std::vector<std::string>& nodes, std::function<void()> done) {
-  there(far_, [nodes = nodes, done = std::move(done)](const std::shared_ptr<Far>& far) mutable {
-    far->nodes.measure(
-        nodes, [weak = std::weak_ptr(far), nodes = nodes, done = std::move(done)]() mutable {
-          const auto side = weak.lock();
-          if (!side) {
-            return;
-          }
-          std::vector<std::optional<server::NodeUsage>> usages;
-          usages.reserve(nodes.size());
-          for (const std::string& node : nodes) {
-            usages.push_back(side->nodes.usage(node));
-          }
-          back(*side, [nodes = std::move(nodes), usages = std::move(usages),
-                       done = std::move(done)](const std::shared_ptr<Near>& near) mutable {
-            for (std::size_t i = 0; i < nodes.size(); ++i) {
-              near->usages.erase(nodes[i]);
-              if (usages[i]) {
-                near->usages.emplace(nodes[i], *std::move(usages[i]));
-              }
+  const std::uint64_t number = ++near_->next;
+  near_->open.emplace(number, done);
+  there(far_,
+        [number, nodes = nodes, done = std::move(done)](const std::shared_ptr<Far>& far) mutable {
+          far->nodes.measure(nodes, [number, weak = std::weak_ptr(far), nodes = nodes,
+                                     done = std::move(done)]() mutable {
+            const auto side = weak.lock();
+            if (!side) {
+              return;
             }
-            done();
+            std::vector<std::optional<server::NodeUsage>> usages;
+            usages.reserve(nodes.size());
+            for (const std::string& node : nodes) {
+              usages.push_back(side->nodes.usage(node));
+            }
+            answer(*side, number,
+                   [nodes = std::move(nodes), usages = std::move(usages),
+                    done = std::move(done)](const std::shared_ptr<Near>& near) mutable {
+                     for (std::size_t i = 0; i < nodes.size(); ++i) {
+                       near->usages.erase(nodes[i]);
+                       if (usages[i]) {
+                         near->usages.emplace(nodes[i], *std::move(usages[i]));
+                       }
+                     }
+                     done();
+                   });
           });
         });
-  });
 }
 
 std::optional<server::NodeUsage> CrossThreadNodes::usage(std::string_view node) const {

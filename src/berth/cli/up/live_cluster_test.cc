@@ -138,11 +138,17 @@ TEST_F(LiveClusterTest, WhatIsReadEndsWithTheCluster) {
   const auto log = read(nodes, true);
   ASSERT_TRUE(log);
   bool answered = false;
-  live->scheduler_metrics([&](const std::string&) { answered = true; });
-  live.reset();
+  std::string refusal;
+  live->nodes().measure({"dgx-h100-1"}, [&] { answered = true; });
+  live->nodes().open_log(
+      "dgx-h100-1", {.pod = "p", .unreachable = {.message = "nobody"}}, [] {},
+      [&](const Opened& opened) { refusal = opened.error().message; });
+  live.reset(); // the loop has not run since: no answer can have come
   loop.run_for(Duration::millis(1));
   EXPECT_GT(told, 0) << "whoever waits looks again";
   EXPECT_TRUE(log->over());
+  EXPECT_TRUE(answered) << "nor is anybody left waiting";
+  EXPECT_EQ(refusal, "nobody");
 
   std::optional<Opened> refused;
   nodes.open_log(
