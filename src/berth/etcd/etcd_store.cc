@@ -250,18 +250,23 @@ struct EtcdStore::State {
     return out;
   }
 
+  /// Only what the mirror has is known: a write that it missed would not be counted.
+  void known_until(const Guard& guard, std::uint64_t revision) {
+    if (mirror.revision() >= revision) {
+      guards[guard.key] = revision;
+    }
+  }
+
   /// Whether others wrote under these names since. What they wrote is known then.
   bool overtaken(const std::vector<Guard>& wanted, const TxnAnswer& outcome) {
     bool any = false;
-    std::uint64_t newest = 0;
     for (std::size_t i = 0; i < std::min(wanted.size(), outcome.guards.size()); ++i) {
       if (outcome.guards[i] != wanted[i].expected) {
         any = true;
-        guards[wanted[i].key] = outcome.guards[i];
-        newest = std::max(newest, outcome.guards[i]);
+        catch_up([&] { return mirror.revision() >= outcome.guards[i]; });
+        known_until(wanted[i], outcome.guards[i]);
       }
     }
-    catch_up([&] { return mirror.revision() >= newest; });
     return any;
   }
 
@@ -343,10 +348,11 @@ Result<api::Object> EtcdStore::put_counted(api::json::value document, std::uint6
             state_->endpoints.call(kTxnPath, put_body(key, draft.value, expected, guards)));
   BERTH_TRY(const TxnAnswer outcome, read_txn(answer.body));
   if (outcome.succeeded) {
+    api::Object written = state_->settle(draft, outcome.revision, Change::Kind::Put);
     for (const Guard& guard : guards) {
-      state_->guards[guard.key] = outcome.revision;
+      state_->known_until(guard, outcome.revision);
     }
-    return state_->settle(draft, outcome.revision, Change::Kind::Put);
+    return written;
   }
   if (expected == 0 && outcome.found && outcome.found->value == draft.value) {
     // What is created has a uid that no other has: an earlier try of the same request had
