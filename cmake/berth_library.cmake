@@ -70,6 +70,8 @@ function(berth_testing)
       target_precompile_headers(${name}_test REUSE_FROM berth_test_pch)
       target_compile_definitions(${name}_test PRIVATE BERTH_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
       add_test(NAME ${name} COMMAND ${name}_test WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+      # For one that hangs: the slowest takes half a minute, under sanitizers a few.
+      set_tests_properties(${name} PROPERTIES TIMEOUT 1200)
     endif()
     get_property(benches GLOBAL PROPERTY BERTH_BENCHES_${name})
     if(benches)

@@ -31,7 +31,8 @@ class AsioLoop final : public Loop {
   void run_for(Duration span);
   /// Runs until stop().
   void run();
-  /// Makes run() or run_for() return after the current task. Any thread.
+  /// Makes run() or run_for() return after the current task. Any thread. Forgotten where neither
+  /// runs yet: post_from_any_thread() the stop of a loop that is about to.
   void stop();
 
   /// For this room's sockets.

@@ -13,7 +13,8 @@ TEST(LoopThread, RunsItsLoopElsewhereUntilItIsStopped) {
   std::thread::id ran_on;
   thread.loop().post([&] { ran_on = std::this_thread::get_id(); }); // of before the start
   thread.start();
-  thread.loop().post_from_any_thread([&] { here.stop(); });
+  // Posted, as a loop that has not begun to run forgets that it was stopped.
+  thread.loop().post_from_any_thread([&] { here.post_from_any_thread([&] { here.stop(); }); });
   here.run();
   thread.stop();
   EXPECT_NE(ran_on, std::this_thread::get_id());
