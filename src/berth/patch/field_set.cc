@@ -5,39 +5,16 @@
 namespace berth::patch {
 namespace {
 
-/// Walks two ordered lists of nodes; `keep` says what becomes of a step that either may lack.
-template <class Keep>
-std::vector<FieldSet::Node> zipped(const std::vector<FieldSet::Node>& left,
-                                   const std::vector<FieldSet::Node>& right, const Keep& keep) {
-  std::vector<FieldSet::Node> out;
-  auto l = left.begin();
-  auto r = right.begin();
-  while (l != left.end() || r != right.end()) {
-    const int order = l == left.end() ? 1 : r == right.end() ? -1 : compare(l->element, r->element);
-    FieldSet::Node node = keep(order <= 0 ? &*l : nullptr, order >= 0 ? &*r : nullptr);
-    if (node.member || !node.below.empty()) {
-      out.push_back(std::move(node));
-    }
-    l += order <= 0 ? 1 : 0;
-    r += order >= 0 ? 1 : 0;
-  }
-  return out;
-}
-
 bool before(const FieldSet::Node& node, const PathElement& element) {
   return compare(node.element, element) < 0;
 }
 
 } // namespace
 
-FieldSet::Node& FieldSet::node(const PathElement& element) {
-  auto at = std::ranges::lower_bound(
-      nodes_, element, [](const PathElement& a, const PathElement& b) { return compare(a, b) < 0; },
-      &Node::element);
+FieldSet::Node& FieldSet::node(PathElement element) {
+  auto at = std::lower_bound(nodes_.begin(), nodes_.end(), element, before);
   if (at == nodes_.end() || !(at->element == element)) {
-    Node made;
-    made.element = element;
-    at = nodes_.insert(at, std::move(made));
+    at = nodes_.insert(at, {.element = std::move(element), .member = false, .below = {}});
   }
   return *at;
 }
@@ -98,13 +75,13 @@ bool FieldSet::has_member(const PathElement& element) const {
   return step != nullptr && step->member;
 }
 
-void FieldSet::add(const PathElement& element, bool member, const FieldSet& below) {
+void FieldSet::add(PathElement element, bool member, FieldSet below) {
   if (!member && below.empty()) {
     return;
   }
-  Node& step = node(element);
+  Node& step = node(std::move(element));
   step.member = step.member || member;
-  step.below = step.below.empty() ? below : united(step.below, below);
+  step.below = united(std::move(step.below), std::move(below));
 }
 
 void FieldSet::each(const std::function<void(const Path&)>& visit) const {
@@ -127,50 +104,68 @@ void FieldSet::each_below(Path& prefix, const std::function<void(const Path&)>& 
   }
 }
 
-FieldSet FieldSet::united(const FieldSet& a, const FieldSet& b) {
+FieldSet FieldSet::united(FieldSet a, FieldSet b) {
+  if (a.empty() || b.empty()) {
+    return a.empty() ? std::move(b) : std::move(a);
+  }
   FieldSet out;
-  out.nodes_ = zipped(a.nodes_, b.nodes_, [](const Node* left, const Node* right) {
-    if (left == nullptr || right == nullptr) {
-      return left == nullptr ? *right : *left;
+  out.nodes_.reserve(std::max(a.nodes_.size(), b.nodes_.size()));
+  auto l = a.nodes_.begin();
+  auto r = b.nodes_.begin();
+  while (l != a.nodes_.end() || r != b.nodes_.end()) {
+    const int order = l == a.nodes_.end()   ? 1
+                      : r == b.nodes_.end() ? -1
+                                            : compare(l->element, r->element);
+    Node& node = out.nodes_.emplace_back(std::move(order <= 0 ? *l : *r));
+    if (order == 0) {
+      node.member = node.member || r->member;
+      node.below = united(std::move(node.below), std::move(r->below));
     }
-    return Node{left->element, left->member || right->member, united(left->below, right->below)};
-  });
+    l += order <= 0 ? 1 : 0;
+    r += order >= 0 ? 1 : 0;
+  }
   return out;
 }
 
-FieldSet FieldSet::common(const FieldSet& a, const FieldSet& b) {
-  FieldSet out;
-  out.nodes_ = zipped(a.nodes_, b.nodes_, [](const Node* left, const Node* right) {
-    if (left == nullptr || right == nullptr) {
-      return Node{};
+/// Walks both in order: `keep` says of a step that `by` lacks whether it stays, `both` changes one
+/// that `by` has too. What has no members any more goes.
+template <class Both> void FieldSet::filter(const FieldSet& by, bool keep, const Both& both) {
+  auto r = by.nodes_.begin();
+  std::erase_if(nodes_, [&](Node& node) {
+    int order = 1;
+    while (r != by.nodes_.end() && (order = compare(node.element, r->element)) > 0) {
+      ++r;
     }
-    return Node{left->element, left->member && right->member, common(left->below, right->below)};
+    if (r == by.nodes_.end() || order < 0) {
+      return !keep;
+    }
+    both(node, *r);
+    return !node.member && node.below.empty();
   });
-  return out;
 }
 
-FieldSet FieldSet::without(const FieldSet& a, const FieldSet& b) {
-  FieldSet out;
-  out.nodes_ = zipped(a.nodes_, b.nodes_, [](const Node* left, const Node* right) {
-    if (left == nullptr || right == nullptr) {
-      return left == nullptr ? Node{} : *left;
-    }
-    return Node{left->element, left->member && !right->member, without(left->below, right->below)};
+FieldSet FieldSet::common(FieldSet a, const FieldSet& b) {
+  a.filter(b, false, [](Node& node, const Node& other) {
+    node.member = node.member && other.member;
+    node.below = common(std::move(node.below), other.below);
   });
-  return out;
+  return a;
 }
 
-FieldSet FieldSet::without_trees(const FieldSet& a, const FieldSet& b) {
-  FieldSet out;
-  out.nodes_ = zipped(a.nodes_, b.nodes_, [](const Node* left, const Node* right) {
-    if (left == nullptr || right == nullptr) {
-      return left == nullptr ? Node{} : *left;
-    }
-    return right->member
-               ? Node{}
-               : Node{left->element, left->member, without_trees(left->below, right->below)};
+FieldSet FieldSet::without(FieldSet a, const FieldSet& b) {
+  a.filter(b, true, [](Node& node, const Node& other) {
+    node.member = node.member && !other.member;
+    node.below = without(std::move(node.below), other.below);
   });
-  return out;
+  return a;
+}
+
+FieldSet FieldSet::without_trees(FieldSet a, const FieldSet& b) {
+  a.filter(b, true, [](Node& node, const Node& other) {
+    node.member = node.member && !other.member;
+    node.below = other.member ? FieldSet() : without_trees(std::move(node.below), other.below);
+  });
+  return a;
 }
 
 std::string to_string(const FieldSet& set) {

@@ -30,7 +30,7 @@ class FieldSet {
   const FieldSet& under(const PathElement& element) const;
   bool has_member(const PathElement& element) const;
   /// This step added as a member, with `below` under it joined to what is there.
-  void add(const PathElement& element, bool member, const FieldSet& below);
+  void add(PathElement element, bool member, FieldSet below);
 
   const std::vector<Node>& nodes() const { return nodes_; }
   /// Every member: those of a level before those below it, as conflicts are listed.
@@ -38,18 +38,21 @@ class FieldSet {
 
   bool operator==(const FieldSet& other) const;
 
+  // What is passed by value is made the result: move it there when it is not needed any more.
+
   /// In either.
-  static FieldSet united(const FieldSet& a, const FieldSet& b);
+  static FieldSet united(FieldSet a, FieldSet b);
   /// In both.
-  static FieldSet common(const FieldSet& a, const FieldSet& b);
+  static FieldSet common(FieldSet a, const FieldSet& b);
   /// In `a`, not in `b`; a member of `b` leaves what `a` has below it.
-  static FieldSet without(const FieldSet& a, const FieldSet& b);
+  static FieldSet without(FieldSet a, const FieldSet& b);
   /// In `a`, neither in `b` nor below a member of `b`.
-  static FieldSet without_trees(const FieldSet& a, const FieldSet& b);
+  static FieldSet without_trees(FieldSet a, const FieldSet& b);
 
  private:
+  template <class Both> void filter(const FieldSet& by, bool keep, const Both& both);
   void each_below(Path& prefix, const std::function<void(const Path&)>& visit) const;
-  Node& node(const PathElement& element);
+  Node& node(PathElement element);
   const Node* find(const PathElement& element) const;
 
   std::vector<Node> nodes_;

@@ -12,8 +12,12 @@ namespace {
 
 /// JSON as Go writes it: <, > and & escaped.
 std::string escaped_json(const json::value& value) {
+  std::string text = api::to_json(value);
+  if (text.find_first_of("<>&") == std::string::npos) {
+    return text;
+  }
   std::string out;
-  for (const char c : api::to_json(value)) {
+  for (const char c : text) {
     if (c == '<' || c == '>' || c == '&') {
       out += fmt::format("\\u{:04x}", static_cast<int>(c));
     } else {
@@ -122,13 +126,14 @@ Result<FieldSet> read_fields_v1(const json::value& fields) {
     if (key == ".") {
       continue; // the caller looks at it
     }
-    BERTH_TRY(const std::optional<PathElement> element, read_element(key));
+    BERTH_TRY(std::optional<PathElement> element, read_element(key));
     if (!element) {
       continue;
     }
-    BERTH_TRY(const FieldSet below, read_fields_v1(value));
+    BERTH_TRY(FieldSet below, read_fields_v1(value));
     const bool named = value.is_object() && value.get_object().contains(".");
-    out.add(*element, named || below.empty(), below);
+    const bool member = named || below.empty();
+    out.add(*std::move(element), member, std::move(below));
   }
   return out;
 }

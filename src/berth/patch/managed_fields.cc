@@ -160,7 +160,7 @@ void cap_updaters(Managers& managers) {
       managers.erase(first->second);
     }
     Owned& kept = managers.at(bucket);
-    kept.fields = FieldSet::united(kept.fields, owned.fields);
+    kept.fields = FieldSet::united(std::move(kept.fields), owned.fields);
     kept.time = owned.time;
     if (updaters[i] != bucket) {
       managers.erase(updaters[i]);

@@ -15,17 +15,20 @@ namespace {
 constexpr std::string_view kBeforeFirstApply = "before-first-apply";
 
 // Which fields Kubernetes never tracks.
-FieldSet untracked() {
-  FieldSet out;
-  out.insert({"apiVersion"});
-  out.insert({"kind"});
-  out.insert({"metadata"});
-  for (const std::string_view field :
-       {"name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName", "generation",
-        "managedFields", "resourceVersion"}) {
-    out.insert({"metadata", field});
-  }
-  return out;
+const FieldSet& untracked() {
+  static const FieldSet kUntracked = [] {
+    FieldSet out;
+    out.insert({"apiVersion"});
+    out.insert({"kind"});
+    out.insert({"metadata"});
+    for (const std::string_view field :
+         {"name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName", "generation",
+          "managedFields", "resourceVersion"}) {
+      out.insert({"metadata", field});
+    }
+    return out;
+  }();
+  return kUntracked;
 }
 
 void strip(Managers& managers, const ManagerId& id) {
@@ -33,7 +36,7 @@ void strip(Managers& managers, const ManagerId& id) {
   if (at == managers.end()) {
     return;
   }
-  at->second.fields = FieldSet::without(at->second.fields, untracked());
+  at->second.fields = FieldSet::without(std::move(at->second.fields), untracked());
   if (at->second.fields.empty()) {
     managers.erase(at);
   }
@@ -60,7 +63,7 @@ Managers updated_managers(const Target& target, const json::value& live, const j
                              .operation = Operation::Update,
                              .api_version = target.api_version(),
                              .subresource = writer.subresource}];
-    owned.fields = FieldSet::united(owned.fields, now.mapped().fields);
+    owned.fields = FieldSet::united(std::move(owned.fields), std::move(now.mapped().fields));
     owned.api_version = target.api_version();
     owned.time = to_rfc3339(writer.now);
   }

@@ -9,9 +9,8 @@ void drop_empty(Managers& managers) {
 
 /// What others own of what changed.
 std::map<ManagerId, FieldSet> taken(const Managers& managers, const ManagerId& by,
-                                    const Comparison& comparison) {
+                                    const FieldSet& changed) {
   std::map<ManagerId, FieldSet> out;
-  const FieldSet changed = comparison.changed();
   for (const auto& [id, owned] : managers) {
     if (id != by) {
       if (FieldSet conflict = FieldSet::common(owned.fields, changed); !conflict.empty()) {
@@ -26,10 +25,10 @@ void take(Managers& managers, const ManagerId& by, const std::map<ManagerId, Fie
           const FieldSet& removed) {
   for (auto& [id, owned] : managers) {
     if (const auto conflict = conflicts.find(id); conflict != conflicts.end()) {
-      owned.fields = FieldSet::without(owned.fields, conflict->second);
+      owned.fields = FieldSet::without(std::move(owned.fields), conflict->second);
     }
     if (id != by) {
-      owned.fields = FieldSet::without(owned.fields, removed);
+      owned.fields = FieldSet::without(std::move(owned.fields), removed);
     }
   }
   drop_empty(managers);
@@ -52,7 +51,7 @@ class Pruner {
     const FieldSet dropped = named(last);
     FieldSet managed;
     for (const auto& [id, owned] : managers) {
-      managed = FieldSet::united(managed, owned.fields);
+      managed = FieldSet::united(std::move(managed), owned.fields);
     }
     // What went with its parent comes back if somebody owns it, ...
     const json::value pruned = remove_fields(type_, merged_, dropped);
@@ -77,12 +76,13 @@ class Pruner {
 Managers owners_after_update(const OwnershipRules& rules, const json::value& live,
                              const json::value& updated, Managers managers, const ManagerId& by) {
   reconcile(rules, live, managers);
-  const Comparison all = compare_typed(*rules.type, live, updated);
-  const Comparison comparison = without_trees(all, *rules.resets);
-  take(managers, by, taken(managers, by, comparison), comparison.removed);
+  Comparison comparison = without_trees(compare_typed(*rules.type, live, updated), *rules.resets);
+  FieldSet changed = FieldSet::united(std::move(comparison.modified), std::move(comparison.added));
+  take(managers, by, taken(managers, by, changed), comparison.removed);
   Owned& owned = managers[by];
   owned.fields = FieldSet::without_trees(
-      FieldSet::united(FieldSet::without(owned.fields, comparison.removed), comparison.changed()),
+      FieldSet::united(FieldSet::without(std::move(owned.fields), comparison.removed),
+                       std::move(changed)),
       *rules.resets);
   owned.api_version = rules.api_version;
   drop_empty(managers);
@@ -103,7 +103,7 @@ owners_after_apply(const OwnershipRules& rules, const json::value& live, const j
   out.object = last.empty() ? merged : Pruner(*rules.type, merged).prune(last, managers);
   const Comparison comparison =
       without_trees(compare_typed(*rules.type, live, out.object), *rules.resets);
-  const auto conflicts = taken(managers, by, comparison);
+  const auto conflicts = taken(managers, by, comparison.changed());
   if (!force && !conflicts.empty()) {
     std::vector<OwnershipConflict> list;
     for (const auto& [id, fields] : conflicts) {

@@ -42,6 +42,15 @@ void TrackUpdate(benchmark::State& state) {
 }
 BENCHMARK(TrackUpdate)->Arg(1)->Arg(20);
 
+void TrackCreate(benchmark::State& state) {
+  const Case given(state.range(0));
+  const json::value created = pod_of(state.range(0));
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(track_update(given.target, given.target.zero, created, given.writer));
+  }
+}
+BENCHMARK(TrackCreate)->Arg(1)->Arg(20);
+
 void Apply(benchmark::State& state) {
   const Case given(state.range(0));
   const json::value applied = pod_of(state.range(0));

@@ -34,7 +34,7 @@ struct Comparison {
 Comparison compare_typed(const schema::Type& type, const json::value& left,
                          const json::value& right);
 /// Without the trees of `ignored`.
-Comparison without_trees(const Comparison& comparison, const FieldSet& ignored);
+Comparison without_trees(Comparison comparison, const FieldSet& ignored);
 
 /// `live` with all that `applied` says: leaves replaced, maps and shared lists joined. Elements are
 /// ordered as `applied` has them, those of `live` alone keep their places between.

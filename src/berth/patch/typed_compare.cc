@@ -1,4 +1,6 @@
 // What differs between two values.
+#include <utility>
+
 #include "berth/patch/atom.h"
 #include "berth/patch/keyed_list.h"
 #include "berth/patch/typed.h"
@@ -20,154 +22,167 @@ bool same_atom(const Atom& a, const Atom& b) {
   return a.kind == b.kind && a.atomic == b.atomic;
 }
 
-/// A null side is an absent one; not both are absent.
-class Comparer {
- public:
-  explicit Comparer(Comparison& out) : out_(out) {}
+/// How one value differs: itself, as a whole, and what is below it.
+struct Differs {
+  enum class Whole { No, Removed, Modified, Added };
+  Whole whole = Whole::No;
+  Comparison below;
+};
 
-  void compare(const Type& type, const json::value* left, const json::value* right) {
-    // Most of two versions of an object is equal: looked at again at each level on the way to what
-    // is not, which costs less than naming every field.
-    if (left != nullptr && right != nullptr && same_value(*left, *right)) {
-      return;
-    }
-    const Atom of_left = atom_of(type, left);
-    const Atom of_right = atom_of(type, right);
-    bool leaf = false;
-    if (right == nullptr) {
-      leaf = walk(of_left, type, left, right);
-    } else if (left == nullptr || same_atom(of_left, of_right)) {
-      leaf = walk(of_right, type, left, right);
-    } else { // an untyped value changed its form
-      walk(of_left, type, left, right);
-      leaf = walk(of_right, type, left, right);
-    }
-    if (!leaf && left == nullptr) {
-      out_.added.insert(path_);
-    } else if (!leaf && right == nullptr) {
-      out_.removed.insert(path_);
+/// `differs` of what is at `element` becomes part of what is below its parent.
+void join(Comparison& parent, const PathElement& element, Differs differs) {
+  using Whole = Differs::Whole;
+  parent.removed.add(element, differs.whole == Whole::Removed, std::move(differs.below.removed));
+  parent.modified.add(element, differs.whole == Whole::Modified, std::move(differs.below.modified));
+  parent.added.add(element, differs.whole == Whole::Added, std::move(differs.below.added));
+}
+
+Differs::Whole absent_side(const json::value* left, const json::value* right) {
+  return left == nullptr    ? Differs::Whole::Added
+         : right == nullptr ? Differs::Whole::Removed
+                            : Differs::Whole::No;
+}
+
+Differs difference(const Type& type, const json::value* left, const json::value* right);
+
+void compare_maps(const Type& type, const json::object* left, const json::object* right,
+                  Comparison& out) {
+  const auto member = [&](std::string_view name, const json::value* of_left,
+                          const json::value* of_right) {
+    const Type* of = member_type(type, name);
+    join(out, PathElement::field(name),
+         difference(of == nullptr ? deduced_type() : *of, of_left, of_right));
+  };
+  if (left != nullptr) {
+    for (const auto& [name, value] : *left) {
+      member(name, &value, right == nullptr ? nullptr : right->if_contains(name));
     }
   }
+  if (right != nullptr) {
+    for (const auto& [name, value] : *right) {
+      if (left == nullptr || !left->contains(name)) {
+        member(name, nullptr, &value);
+      }
+    }
+  }
+}
 
- private:
-  bool leaf(const json::value* left, const json::value* right) {
-    if (left == nullptr) {
-      out_.added.insert(path_);
-    } else if (right == nullptr) {
-      out_.removed.insert(path_);
-    } else if (!same_value(*left, *right)) {
-      out_.modified.insert(path_);
+// Elements whose key is there several times are compared as one whole.
+void compare_elements(const Type& type, const PathElement& element, const KeyedList& lefts,
+                      const KeyedList& rights, Comparison& out) {
+  const Type& of = element_type(type);
+  const auto left = lefts.all(element);
+  const auto right = rights.all(element);
+  const json::value* a = left.empty() ? nullptr : lefts.at(left.front());
+  const json::value* b = right.empty() ? nullptr : rights.at(right.front());
+  if (left.size() <= 1 && right.size() <= 1) {
+    return join(out, element, difference(of, a, b));
+  }
+  FieldSet* whole = &out.modified;
+  if (right.size() <= 1) {
+    whole = &out.removed;
+    if (b != nullptr) {
+      join(out, element, difference(of, nullptr, b));
+    }
+  } else if (left.size() <= 1) {
+    whole = &out.added;
+    if (a != nullptr) {
+      join(out, element, difference(of, a, nullptr));
+    }
+  } else if (std::ranges::equal(left, right, [&](std::size_t l, std::size_t r) {
+               return same_value(*lefts.at(l), *rights.at(r));
+             })) {
+    return;
+  }
+  whole->add(element, true, {});
+}
+
+void compare_lists(const Type& type, const json::array* left, const json::array* right,
+                   Comparison& out) {
+  const KeyedList lefts(type, left);
+  const KeyedList rights(type, right);
+  for (const KeyedList* list : {&lefts, &rights}) {
+    for (std::size_t i = 0; i < list->order().size(); ++i) {
+      const PathElement& element = list->order()[i].first;
+      const bool is_first = list->all(element).front() == i;
+      if (is_first && (list == &lefts || !lefts.has(element))) {
+        compare_elements(type, element, lefts, rights, out);
+      }
+    }
+  }
+}
+
+/// Joins what differs between values that are both `atom`, or absent, to `out`; whether they were
+/// compared as a whole.
+bool walk(const Atom& atom, const Type& type, const json::value* left, const json::value* right,
+          Differs& out) {
+  const auto whole = [&] {
+    out.whole = absent_side(left, right);
+    if (out.whole == Differs::Whole::No && !same_value(*left, *right)) {
+      out.whole = Differs::Whole::Modified;
     }
     return true;
+  };
+  if (atom.kind == Atom::Kind::Scalar || atom.atomic) {
+    return whole();
   }
-
-  /// Whether the value was taken whole.
-  bool walk(const Atom& atom, const Type& type, const json::value* left, const json::value* right) {
-    if (atom.kind == Atom::Kind::Scalar || atom.atomic) {
-      return leaf(left, right);
+  // Of two empty sides the whole counts, so that null, [] and nothing stay different.
+  const auto both_empty = [](const auto* a, const auto* b) {
+    return (a == nullptr || a->empty()) && (b == nullptr || b->empty());
+  };
+  if (atom.kind == Atom::Kind::List) {
+    const json::array* lefts = list_in(left);
+    const json::array* rights = list_in(right);
+    if (both_empty(lefts, rights)) {
+      return whole();
     }
-    if (atom.kind == Atom::Kind::List) {
-      const json::array* lefts = list_in(left);
-      const json::array* rights = list_in(right);
-      // Of two empty sides the whole counts, so that null, [] and nothing stay different.
-      if ((lefts == nullptr || lefts->empty()) && (rights == nullptr || rights->empty())) {
-        return leaf(left, right);
-      }
-      walk_list(type, lefts, rights);
-      return false;
-    }
-    const json::object* lefts = map_in(left);
-    const json::object* rights = map_in(right);
-    if ((lefts == nullptr || lefts->empty()) && (rights == nullptr || rights->empty())) {
-      return leaf(left, right);
-    }
-    walk_map(type, lefts, rights);
+    compare_lists(type, lefts, rights, out.below);
     return false;
   }
-
-  void below(const PathElement& element, const Type* type, const json::value* left,
-             const json::value* right) {
-    path_.push_back(element);
-    compare(type == nullptr ? deduced_type() : *type, left, right);
-    path_.pop_back();
+  const json::object* lefts = map_in(left);
+  const json::object* rights = map_in(right);
+  if (both_empty(lefts, rights)) {
+    return whole();
   }
+  compare_maps(type, lefts, rights, out.below);
+  return false;
+}
 
-  void walk_map(const Type& type, const json::object* left, const json::object* right) {
-    for (std::size_t i = 0; left != nullptr && i < left->size(); ++i) {
-      const auto& member = *(left->begin() + static_cast<std::ptrdiff_t>(i));
-      const json::value* other = right == nullptr ? nullptr : right->if_contains(member.key());
-      below(PathElement::field(member.key()), member_type(type, member.key()), &member.value(),
-            other);
-    }
-    for (std::size_t i = 0; right != nullptr && i < right->size(); ++i) {
-      const auto& member = *(right->begin() + static_cast<std::ptrdiff_t>(i));
-      if (left == nullptr || !left->contains(member.key())) {
-        below(PathElement::field(member.key()), member_type(type, member.key()), nullptr,
-              &member.value());
-      }
-    }
+/// A null side is an absent one; not both are absent.
+Differs difference(const Type& type, const json::value* left, const json::value* right) {
+  Differs out;
+  // Most of two versions of an object is equal: looked at again at each level on the way to what is
+  // not, which costs less than naming every field.
+  if (left != nullptr && right != nullptr && same_value(*left, *right)) {
+    return out;
   }
-
-  void walk_list(const Type& type, const json::array* left, const json::array* right) {
-    const KeyedList lefts(type, left);
-    const KeyedList rights(type, right);
-    FieldSet done;
-    for (const KeyedList* list : {&lefts, &rights}) {
-      for (const auto& [element, item] : list->order()) {
-        if (!done.has_member(element)) {
-          done.add(element, true, {});
-          compare_elements(type, element, lefts.all(element), rights.all(element));
-        }
-      }
-    }
+  const Atom of_left = atom_of(type, left);
+  const Atom of_right = atom_of(type, right);
+  bool whole = false;
+  if (right == nullptr) {
+    whole = walk(of_left, type, left, right, out);
+  } else if (left == nullptr || same_atom(of_left, of_right)) {
+    whole = walk(of_right, type, left, right, out);
+  } else { // an untyped value changed its form
+    walk(of_left, type, left, right, out);
+    whole = walk(of_right, type, left, right, out);
   }
-
-  // Elements whose key is there several times are compared as one whole.
-  void compare_elements(const Type& type, const PathElement& element,
-                        const std::vector<const json::value*>& left,
-                        const std::vector<const json::value*>& right) {
-    const Type* of = &element_type(type);
-    if (left.size() <= 1 && right.size() <= 1) {
-      return below(element, of, left.empty() ? nullptr : left.front(),
-                   right.empty() ? nullptr : right.front());
-    }
-    FieldSet* whole = &out_.modified;
-    if (right.size() <= 1) {
-      whole = &out_.removed;
-      if (!right.empty()) {
-        below(element, of, nullptr, right.front());
-      }
-    } else if (left.size() <= 1) {
-      whole = &out_.added;
-      if (!left.empty()) {
-        below(element, of, left.front(), nullptr);
-      }
-    } else if (std::ranges::equal(left, right, [](const json::value* a, const json::value* b) {
-                 return same_value(*a, *b);
-               })) {
-      return;
-    }
-    path_.push_back(element);
-    whole->insert(path_);
-    path_.pop_back();
+  if (!whole && (left == nullptr || right == nullptr)) {
+    out.whole = absent_side(left, right);
   }
-
-  Comparison& out_;
-  Path path_;
-};
+  return out;
+}
 
 } // namespace
 
 Comparison compare_typed(const Type& type, const json::value& left, const json::value& right) {
-  Comparison out;
-  Comparer(out).compare(type, &left, &right);
-  return out;
+  return difference(type, &left, &right).below;
 }
 
-Comparison without_trees(const Comparison& comparison, const FieldSet& ignored) {
-  return {.removed = FieldSet::without_trees(comparison.removed, ignored),
-          .modified = FieldSet::without_trees(comparison.modified, ignored),
-          .added = FieldSet::without_trees(comparison.added, ignored)};
+Comparison without_trees(Comparison comparison, const FieldSet& ignored) {
+  return {.removed = FieldSet::without_trees(std::move(comparison.removed), ignored),
+          .modified = FieldSet::without_trees(std::move(comparison.modified), ignored),
+          .added = FieldSet::without_trees(std::move(comparison.added), ignored)};
 }
 
 } // namespace berth::patch

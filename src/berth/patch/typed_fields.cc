@@ -20,8 +20,8 @@ FieldSet fields_of_map(const Type& type, const json::object& object) {
   FieldSet out;
   for (const auto& [key, member] : object) {
     const Type* of = member_type(type, key);
-    const Below found = below(of == nullptr ? deduced_type() : *of, member);
-    out.add(PathElement::field(key), found.leaf || !is_named(type, key), found.fields);
+    Below found = below(of == nullptr ? deduced_type() : *of, member);
+    out.add(PathElement::field(key), found.leaf || !is_named(type, key), std::move(found.fields));
   }
   return out;
 }

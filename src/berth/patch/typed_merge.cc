@@ -104,7 +104,7 @@ class ListMerger {
   // Of several live elements of one key none is merged: the applied one takes their place.
   void take_applied(const PathElement& element) {
     done_.add(element, true, {});
-    put(merged(element_, live_.only(element), applied_.all(element).front()));
+    put(merged(element_, live_.only(element), applied_.at(applied_.all(element).front())));
   }
 
   const Type& element_;
