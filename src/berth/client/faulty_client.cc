@@ -83,14 +83,18 @@ struct FaultyClient::Line {
       if (!done) {
         return;
       }
-      const auto deliver = [self, cut, done, result] {
-        done(self->cuts == cut ? result : Result<T>(timed_out()));
+      const auto deliver = [self, cut, done](const Result<T>& answered) {
+        if (self->cuts == cut) {
+          done(answered);
+        } else {
+          done(timed_out());
+        }
       };
       const Duration late = self->delay();
       if (late == Duration()) {
-        deliver();
+        deliver(result);
       } else {
-        self->loop->after(late, deliver);
+        self->loop->after(late, [deliver, result] { deliver(result); });
       }
     });
   }
@@ -276,8 +280,8 @@ void FaultyClient::update(api::Object object, Subresource subresource, Done<api:
 
 void FaultyClient::patch(const GroupKind& kind, const api::Key& key, api::json::value merge_patch,
                          Subresource subresource, Done<api::Object> done) {
-  line_->send(line_, Access::Write, std::move(done), [&](auto then) {
-    line_->inner->patch(kind, key, merge_patch, subresource, std::move(then));
+  line_->send(line_, Access::Write, std::move(done), [&](auto then) { // asked once at most
+    line_->inner->patch(kind, key, std::move(merge_patch), subresource, std::move(then));
   });
 }
 

@@ -24,9 +24,8 @@ struct FreshView::State : std::enable_shared_from_this<FreshView::State> {
   client::Client& client;
   Loop& loop;
   Spec spec;
-  std::map<Key, Object> objects;
   std::map<std::string, std::set<Key>, std::less<>> index;
-  std::set<Key> unconfirmed; ///< own writes that the informer has not reached
+  std::map<Key, Object> own; ///< own writes that the informer has not reached
   std::map<Key, std::string>
       tombstones; ///< known to be gone while the informer still shows this uid
   Timer check_timer;
@@ -46,73 +45,88 @@ struct FreshView::State : std::enable_shared_from_this<FreshView::State> {
     sync_tasks.clear();
   }
 
+  const std::map<Key, Object>& shown() const {
+    static const std::map<Key, Object> kNone;
+    return informer ? informer->all() : kNone;
+  }
+
+  bool is_gone(const Key& key, const Object& object) const {
+    const auto tomb = tombstones.find(key);
+    return tomb != tombstones.end() && tomb->second == object.meta().uid;
+  }
+
+  const Object* find(const Key& key) const {
+    if (const auto mine = own.find(key); mine != own.end()) {
+      return &mine->second;
+    }
+    const Object* object = informer ? informer->find(key) : nullptr;
+    return object == nullptr || is_gone(key, *object) ? nullptr : object;
+  }
+
   void informed(const Object& old, const Object& now) {
+    const Key key = (now ? now : old).key();
+    const auto mine = own.find(key);
+    const Object held = mine != own.end()           ? mine->second
+                        : !old || is_gone(key, old) ? Object()
+                                                    : old;
     if (!now) {
-      tombstones.erase(old.key());
-      const auto held = objects.find(old.key());
-      if (held != objects.end() && held->second.meta().uid == old.meta().uid) {
-        confirm(old.key());
-        replace(old.key(), Object());
+      tombstones.erase(key);
+      if (held && held.meta().uid == old.meta().uid) {
+        confirm(key);
+        changed(key, held, now);
       }
       return;
     }
-    const Key key = now.key();
-    if (const auto tomb = tombstones.find(key); tomb != tombstones.end()) {
-      if (tomb->second == now.meta().uid) {
-        return;
-      }
-      tombstones.erase(tomb);
+    if (is_gone(key, now)) {
+      return;
     }
-    const auto held = objects.find(key);
-    if (held != objects.end() &&
-        held->second.meta().resource_version > now.meta().resource_version) {
+    tombstones.erase(key);
+    if (held && held.meta().resource_version > now.meta().resource_version) {
+      bury_others(key, held.meta().uid);
       return;
     }
     confirm(key);
-    if (held == objects.end() ||
-        held->second.meta().resource_version < now.meta().resource_version) {
-      replace(key, now);
+    if (!held || held.meta().resource_version < now.meta().resource_version) {
+      changed(key, held, now);
     }
   }
 
   void wrote(const Object& now) {
     const Key key = now.key();
-    const auto tomb = tombstones.find(key);
-    if (tomb != tombstones.end() && tomb->second == now.meta().uid) {
+    const Object* held = find(key);
+    if (is_gone(key, now) ||
+        (held != nullptr && held->meta().resource_version >= now.meta().resource_version)) {
       return;
     }
-    const auto held = objects.find(key);
-    if (held != objects.end() &&
-        held->second.meta().resource_version >= now.meta().resource_version) {
-      return;
-    }
-    unconfirmed.insert(key);
+    const Object before = held == nullptr ? Object() : *held;
+    bury_others(key, now.meta().uid);
+    own.insert_or_assign(key, now);
     arm();
-    replace(key, now);
+    changed(key, before, now);
+  }
+
+  /// Where there is an object of this uid, another that the informer shows has gone.
+  void bury_others(const Key& key, const std::string& uid) {
+    const Object* object = informer ? informer->find(key) : nullptr;
+    if (object != nullptr && object->meta().uid != uid) {
+      tombstones.insert_or_assign(key, object->meta().uid);
+    }
   }
 
   void gone(const Key& key, const std::string& uid) {
-    const Object* shown = informer ? informer->find(key) : nullptr;
-    if (shown != nullptr && shown->meta().uid == uid) {
+    const Object* held = find(key);
+    const Object before = held == nullptr ? Object() : *held;
+    const Object* object = informer ? informer->find(key) : nullptr;
+    if (object != nullptr && object->meta().uid == uid) {
       tombstones.insert_or_assign(key, uid);
     }
-    const auto held = objects.find(key);
-    if (held != objects.end() && held->second.meta().uid == uid) {
+    if (before && before.meta().uid == uid) {
       confirm(key);
-      replace(key, Object());
+      changed(key, before, Object());
     }
   }
 
-  void replace(const Key& key, Object now) {
-    const auto held = objects.find(key);
-    const Object old = held == objects.end() ? Object() : held->second;
-    if (now && held != objects.end()) {
-      held->second = now;
-    } else if (now) {
-      objects.emplace(key, now);
-    } else if (held != objects.end()) {
-      objects.erase(held);
-    }
+  void changed(const Key& key, const Object& old, const Object& now) {
     reindex(key, old, now);
     if (spec.on_change) {
       spec.on_change(old, now);
@@ -146,8 +160,7 @@ struct FreshView::State : std::enable_shared_from_this<FreshView::State> {
   }
 
   void confirm(const Key& key) {
-    unconfirmed.erase(key);
-    if (unconfirmed.empty()) {
+    if (own.erase(key) > 0 && own.empty()) {
       check_timer.cancel();
     }
   }
@@ -159,14 +172,13 @@ struct FreshView::State : std::enable_shared_from_this<FreshView::State> {
   }
 
   void check() {
-    for (const Key& key : unconfirmed) {
-      const auto held = objects.find(key);
-      const std::string uid = held == objects.end() ? std::string() : held->second.meta().uid;
-      client.get(spec.what.kind, key, [weak = weak_from_this(), key, uid](Result<Object> found) {
-        if (const auto self = weak.lock()) {
-          self->checked(key, uid, found);
-        }
-      });
+    for (const auto& [key, object] : own) {
+      client.get(spec.what.kind, key,
+                 [weak = weak_from_this(), key, uid = object.meta().uid](Result<Object> found) {
+                   if (const auto self = weak.lock()) {
+                     self->checked(key, uid, found);
+                   }
+                 });
     }
     arm();
   }
@@ -209,12 +221,34 @@ void FreshView::on_sync(Task task) {
 }
 
 const Object* FreshView::find(const Key& key) const {
-  const auto it = state_->objects.find(key);
-  return it == state_->objects.end() ? nullptr : &it->second;
+  return state_->find(key);
 }
 
-const std::map<Key, Object>& FreshView::all() const {
-  return state_->objects;
+FreshView::Objects FreshView::all() const {
+  return {state_->shown(), state_->own, state_->tombstones};
+}
+
+FreshView::Objects::Iterator& FreshView::Objects::Iterator::operator++() {
+  if (!own_is_next()) {
+    ++shown_;
+  } else {
+    if (shown_ != of_->shown_->end() && shown_->first == own_->first) {
+      ++shown_;
+    }
+    ++own_;
+  }
+  skip_gone();
+  return *this;
+}
+
+void FreshView::Objects::Iterator::skip_gone() {
+  const auto gone = [this] {
+    const auto tomb = of_->gone_->find(shown_->first);
+    return tomb != of_->gone_->end() && tomb->second == shown_->second.meta().uid;
+  };
+  while (!own_is_next() && shown_ != of_->shown_->end() && gone()) {
+    ++shown_;
+  }
 }
 
 const std::set<Key>& FreshView::keyed(std::string_view name) const {

@@ -4,12 +4,15 @@
 // reach the same with expectations.)
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "berth/base/loop.h"
@@ -18,9 +21,10 @@
 
 namespace berth::controllers {
 
-/// Of each object the newest version known is held, by resourceVersion. Lookups are O(log n).
+/// Of each object the newest version known is shown, by resourceVersion. Lookups are O(log n).
 class FreshView {
  public:
+  class Objects;
   /// The names under which `keyed` finds an object.
   using IndexOf = std::function<std::vector<std::string>(const api::Object&)>;
   /// As Informer::OnChange; own writes show here too.
@@ -50,7 +54,8 @@ class FreshView {
   void on_sync(Task task);
   /// nullptr if not held.
   const api::Object* find(const api::Key& key) const;
-  const std::map<api::Key, api::Object>& all() const;
+  /// In the order of their keys; for as long as nothing changes.
+  Objects all() const;
   /// In order; empty if nothing has this name.
   const std::set<api::Key>& keyed(std::string_view name) const;
 
@@ -70,6 +75,55 @@ class FreshView {
  private:
   struct State;
   std::shared_ptr<State> state_;
+};
+
+/// What an informer holds, with what lies over it: own writes instead of what they changed, and
+/// without the objects that are known to be gone.
+class FreshView::Objects {
+  using Held = std::map<api::Key, api::Object>;
+  using Gone = std::map<api::Key, std::string>;
+
+ public:
+  class Iterator {
+   public:
+    using difference_type = std::ptrdiff_t;
+    using value_type = std::pair<const api::Key&, const api::Object&>;
+
+    value_type operator*() const { return {at()->first, at()->second}; }
+    Iterator& operator++();
+    bool operator==(std::default_sentinel_t /*end*/) const {
+      return shown_ == of_->shown_->end() && own_ == of_->own_->end();
+    }
+
+   private:
+    friend class Objects;
+    explicit Iterator(const Objects& of)
+        : of_(&of), shown_(of.shown_->begin()), own_(of.own_->begin()) {
+      skip_gone();
+    }
+    bool own_is_next() const {
+      return own_ != of_->own_->end() &&
+             (shown_ == of_->shown_->end() || own_->first <= shown_->first);
+    }
+    Held::const_iterator at() const { return own_is_next() ? own_ : shown_; }
+    void skip_gone();
+
+    const Objects* of_;
+    Held::const_iterator shown_;
+    Held::const_iterator own_;
+  };
+
+  Iterator begin() const { return Iterator(*this); }
+  std::default_sentinel_t end() const { return {}; }
+
+ private:
+  friend class FreshView;
+  Objects(const Held& shown, const Held& own, const Gone& gone)
+      : shown_(&shown), own_(&own), gone_(&gone) {}
+
+  const Held* shown_;
+  const Held* own_;
+  const Gone* gone_; ///< their uids
 };
 
 } // namespace berth::controllers

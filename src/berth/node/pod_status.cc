@@ -232,10 +232,10 @@ Condition devices_condition(const StatusFacts& facts) {
                    {"DeviceUnhealthy", fmt::format("unhealthy: {}", fmt::join(sick, "; "))}};
 }
 
-json::object* find_condition(json::array& conditions, std::string_view type) {
+json::value* find_condition(json::array& conditions, std::string_view type) {
   for (json::value& condition : conditions) {
-    if (condition.is_object() && api::string_at(condition, "type") == type) {
-      return &condition.get_object();
+    if (api::string_at(condition, "type") == type) {
+      return &condition;
     }
   }
   return nullptr;
@@ -243,12 +243,12 @@ json::object* find_condition(json::array& conditions, std::string_view type) {
 
 void put_condition(json::array& conditions, const Condition& wanted, TimePoint now) {
   const std::string_view status = wanted.holds ? "True" : "False";
-  json::object* place = find_condition(conditions, wanted.type);
-  const json::value before = place ? json::value(*place) : json::value();
+  json::value* place = find_condition(conditions, wanted.type);
+  const bool same = place && api::string_at(*place, "status") == status;
+  const std::string_view since =
+      same ? api::string_at(*place, "lastTransitionTime") : std::string_view();
   json::object made{{"type", wanted.type}, {"status", status}};
-  const bool same = place && api::string_at(before, "status") == status;
-  const std::string_view since = api::string_at(before, "lastTransitionTime");
-  made["lastTransitionTime"] = same && !since.empty() ? std::string(since) : to_rfc3339(now);
+  made["lastTransitionTime"] = since.empty() ? to_rfc3339(now) : std::string(since);
   if (!wanted.why.reason.empty()) {
     made["reason"] = wanted.why.reason;
   }
@@ -297,7 +297,7 @@ json::object make_pod_status(const PodView& view, const StatusFacts& facts,
   put_text(status, "reason", facts.verdict.reason);
   put_text(status, "message", facts.verdict.message);
   json::value& held = status["conditions"];
-  json::array conditions = held.is_array() ? held.get_array() : json::array();
+  json::array conditions = held.is_array() ? std::move(held.get_array()) : json::array();
   for (const Condition& condition : conditions_of(view, facts)) {
     put_condition(conditions, condition, facts.now);
   }

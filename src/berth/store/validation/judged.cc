@@ -15,18 +15,33 @@ const api::json::value* Judged::child(std::string_view member) const {
 }
 
 Judged Judged::operator[](std::string_view member) const {
-  return {child(member), path_.empty() ? std::string(member) : fmt::format("{}.{}", path_, member),
-          *errors_};
+  return {child(member), below(member), *errors_};
 }
 
 Judged Judged::operator[](std::size_t index) const {
   const api::json::array* list = array();
   return {list != nullptr && index < list->size() ? &(*list)[index] : nullptr,
-          fmt::format("{}[{}]", path_, index), *errors_};
+          keyed(path_, fmt::format_int(index).str()), *errors_};
 }
 
 Judged Judged::key(std::string_view name) const {
-  return {child(name), fmt::format("{}[{}]", path_, name), *errors_};
+  return {child(name), keyed(path_, name), *errors_};
+}
+
+// Of each field that is looked at, though few have something wrong: formatting them would take as
+// long as judging them.
+std::string Judged::below(std::string_view member) const {
+  std::string path;
+  path.reserve(path_.size() + 1 + member.size());
+  path.append(path_).append(path_.empty() ? "" : ".").append(member);
+  return path;
+}
+
+std::string Judged::keyed(std::string_view list, std::string_view key) {
+  std::string path;
+  path.reserve(list.size() + key.size() + 2);
+  path.append(list).append("[").append(key).append("]");
+  return path;
 }
 
 std::string_view Judged::text() const {

@@ -55,10 +55,9 @@ class Judged {
     if (list == nullptr || !list->is_array()) {
       return;
     }
-    std::size_t i = 0;
-    for (const api::json::value& one : list->get_array()) {
-      f(Judged(&one, fmt::format("{}{}{}[{}]", path_, path_.empty() ? "" : ".", member, i++),
-               *errors_));
+    const Judged all(list, below(member), *errors_);
+    for (std::size_t i = 0; i < list->get_array().size(); ++i) {
+      f(all[i]);
     }
   }
   /// The names of an object's members, sorted.
@@ -95,6 +94,8 @@ class Judged {
 
  private:
   const api::json::value* child(std::string_view member) const;
+  std::string below(std::string_view member) const;
+  static std::string keyed(std::string_view list, std::string_view key);
   std::string shown() const;
 
   const api::json::value* value_;

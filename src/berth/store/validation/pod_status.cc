@@ -19,11 +19,12 @@ void check_conditions(const Judged& status) {
   static constexpr std::array<std::string_view, 3> kOwn = {"PodScheduled", "Ready", "Initialized"};
   std::size_t i = 0;
   status.each("conditions", [&](const Judged& condition) {
-    const Judged type(condition["type"].json(), fmt::format("metadata.conditions[{}].Type", i++),
-                      condition.errors());
-    if (std::ranges::find(kOwn, type.text()) == kOwn.end()) {
-      type.label_name();
+    if (std::ranges::find(kOwn, condition.text("type")) == kOwn.end()) {
+      Judged(condition["type"].json(), fmt::format("metadata.conditions[{}].Type", i),
+             condition.errors())
+          .label_name();
     }
+    ++i;
   });
 }
 
