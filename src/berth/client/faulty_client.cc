@@ -144,6 +144,7 @@ class Wire final : public Watch {
   struct Receiver {
     std::function<void(Result<WatchEvent>)> on_event;
     bool over = false;
+    int on_the_way = 0; ///< events, which later ones are not to overtake
   };
 
   void carry(const Result<WatchEvent>& event) {
@@ -160,8 +161,10 @@ class Wire final : public Watch {
       doom();
       return;
     }
+    const bool twice = line.chance(line.faults.duplicate_permille);
+    const auto receiver = receiver_; // who is told may drop this watch
     deliver(*event);
-    if (line.chance(line.faults.duplicate_permille)) {
+    if (twice && !receiver->over) {
       deliver(*event);
     }
   }
@@ -178,11 +181,20 @@ class Wire final : public Watch {
 
   void deliver(const WatchEvent& event) {
     Line& line = *line_;
-    TimePoint due = line.loop->now() + line.delay();
+    const auto to = receiver_;
+    const Duration late = line.delay();
+    if (late == Duration() && to->on_the_way == 0) {
+      to->on_event(event);
+      return;
+    }
+    const TimePoint now = line.loop->now();
+    TimePoint due = now + late;
     if (!line.chance(line.faults.reorder_permille)) {
       last_due_ = due = std::max(due, last_due_);
     }
-    line.loop->after(due - line.loop->now(), [to = receiver_, event] {
+    ++to->on_the_way;
+    line.loop->after(due - now, [to, event] {
+      --to->on_the_way;
       if (!to->over) {
         to->on_event(event);
       }

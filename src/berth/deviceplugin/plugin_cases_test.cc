@@ -129,6 +129,16 @@ TEST_F(Cases, SeveralReplicasAreOfDistinctGpusOrTheRequestIsRefused) {
     gpus.insert(id.substr(0, id.find("::")));
   }
   EXPECT_THAT(gpus, SizeIs(8));
+  // Where the least used GPU has room for both, distinct ones are preferred all the same.
+  const auto uneven = asked<std::vector<std::string>>([&](auto done) {
+    plugin().connect()->get_preferred_allocation(
+        {.available = {uuid(0) + "::0", uuid(0) + "::1", uuid(0) + "::2", uuid(0) + "::3",
+                       uuid(1) + "::0"},
+         .allocation_size = 2},
+        done);
+  });
+  ASSERT_TRUE(uneven);
+  EXPECT_THAT(*uneven, ::testing::Contains(uuid(1) + "::0"));
   EXPECT_TRUE(allocate(plugin().connect(), {*preferred}));
   const auto twice = allocate(plugin().connect(), {{uuid(0) + "::0", uuid(0) + "::1"}});
   ASSERT_FALSE(twice);
@@ -282,7 +292,9 @@ class Recorder final : public CommandRunner {
   explicit Recorder(Loop& loop) : loop_(&loop) {}
   void run(const Command& command, Done<std::string> done) override {
     lines.push_back(to_string(command));
-    const bool fails = broken || (lines.back().find("get_default") != std::string::npos && !alive);
+    const bool fails = broken ||
+                       (refuses_limits && lines.back().find("set_default") != std::string::npos) ||
+                       (lines.back().find("get_default") != std::string::npos && !alive);
     alive = alive || (!fails && command.argv.back() == "-d");
     loop_->post([done = std::move(done), fails] {
       done(fails ? Result<std::string>(fail(Code::Unavailable, "no")) : "ok");
@@ -291,6 +303,7 @@ class Recorder final : public CommandRunner {
 
   std::vector<std::string> lines;
   bool broken = false;
+  bool refuses_limits = false;
   bool alive = false;
 
  private:
@@ -329,6 +342,18 @@ TEST_F(MpsCases, WhatMpsSharesIsRegisteredOnlyWhenItsLimitsAreInForce) {
   EXPECT_THAT(set_->problems(), IsEmpty());
   EXPECT_THAT(recorder_.lines, Contains("echo set_default_active_thread_percentage 25 | "
                                         "nvidia-cuda-mps-control"));
+}
+
+TEST_F(MpsCases, AResourceWhoseLimitsAreRefusedIsNotRegistered) {
+  const auto listening = socket_.listen(kubelet_).value();
+  recorder_.alive = true;
+  recorder_.refuses_limits = true;
+  start_with_mps();
+  run(Duration::minutes(1));
+  EXPECT_THAT(kubelet_.requests, IsEmpty());
+  recorder_.refuses_limits = false;
+  run(Duration::minutes(1));
+  EXPECT_THAT(kubelet_.resources(), ElementsAre("nvidia.com/gpu"));
 }
 
 TEST_F(MpsCases, ADaemonThatRunsAlreadyIsKept) {

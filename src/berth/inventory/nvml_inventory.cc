@@ -68,8 +68,9 @@ const hardware::Platform* like_of(const NodeFacts& facts) {
 struct NvmlInventory::State : std::enable_shared_from_this<NvmlInventory::State> {
   State(nvml::Library loaded, nvml::Reading read, const NvmlOptions& options)
       : library(std::move(loaded)), reading(std::move(read)), post(options.post),
-        remembered(reading.devices.size()), last_xids(reading.devices.size()),
-        told_usable(reading.devices.size()), pcie(reading.devices.size()) {
+        remembered(reading.devices.size()), was_away(reading.devices.size()),
+        last_xids(reading.devices.size()), told_usable(reading.devices.size()),
+        pcie(reading.devices.size()) {
     matrix = nvml::read_matrix(library, reading);
     for (const GpuFacts& gpu : reading.facts.gpus) {
       infos.push_back(gpu.info);
@@ -148,6 +149,17 @@ struct NvmlInventory::State : std::enable_shared_from_this<NvmlInventory::State>
                : nullptr;
   }
 
+  /// How the GPU itself answers: memory is asked of it, names and UUIDs of the library's own store.
+  Return answer_of(std::size_t gpu) const {
+    nvml::Memory memory{};
+    return reading.devices[gpu] == nullptr
+               ? nvml::kGpuIsLost
+               : nvml::call(library.functions().memory_info, reading.devices[gpu], &memory);
+  }
+  static bool answers(Return code) {
+    return code == nvml::kSuccess || code == nvml::kNotSupported || code == nvml::kFunctionNotFound;
+  }
+
   GpuProbe probe(int index) const {
     if (index < 0 || static_cast<std::size_t>(index) >= reading.devices.size()) {
       return {.present = false};
@@ -155,16 +167,12 @@ struct NvmlInventory::State : std::enable_shared_from_this<NvmlInventory::State>
     const auto at = static_cast<std::size_t>(index);
     const nvml::Device handle = reading.devices[at];
     GpuProbe found = remembered[at];
-    // Memory is asked of the GPU itself; names and UUIDs are answered from the library's own store.
-    nvml::Memory memory{};
-    const Return code = handle == nullptr
-                            ? nvml::kGpuIsLost
-                            : nvml::call(library.functions().memory_info, handle, &memory);
+    const Return code = answer_of(at);
     if (code == nvml::kResetRequired) {
       found.action = std::max(found.action, RecoveryAction::GpuReset);
       return found;
     }
-    if (code != nvml::kSuccess && code != nvml::kNotSupported && code != nvml::kFunctionNotFound) {
+    if (!answers(code)) {
       return {.present = false, .action = RecoveryAction::NodeReboot, .last_xid = found.last_xid};
     }
     found.fabric = nvml::read_fabric_state(library, handle);
@@ -242,10 +250,21 @@ struct NvmlInventory::State : std::enable_shared_from_this<NvmlInventory::State>
     }
   }
 
+  /// A GPU that did not answer and does again has been reset, which ends what its Xids asked for: a
+  /// driver too old for a word on recovery of its own says no more than this.
+  void notice_reset(std::size_t gpu) {
+    const bool away = !answers(answer_of(gpu));
+    if (!away && was_away[gpu]) {
+      remembered[gpu] = {};
+    }
+    was_away[gpu] = away;
+  }
+
   /// Tells of GPUs that got lost, or are usable again, since it was last told.
   void compare() {
     for (std::size_t i = 0; i < told_usable.size(); ++i) {
       const int index = static_cast<int>(i);
+      notice_reset(i);
       const GpuProbe now = probe(index);
       if (now.usable() == told_usable[i]) {
         continue;
@@ -298,6 +317,7 @@ struct NvmlInventory::State : std::enable_shared_from_this<NvmlInventory::State>
   const hardware::Platform* known = nullptr;
   std::optional<hardware::Platform> own;
   std::vector<GpuProbe> remembered; ///< what Xids said; lost is for the probe to find
+  std::vector<bool> was_away;       ///< did not answer when it was last compared
   std::vector<int> last_xids;       ///< told since the start, whatever they mean; 0: none
   std::vector<bool> told_usable;
   std::vector<nvml::PcieMeter> pcie;

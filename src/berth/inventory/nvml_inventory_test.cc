@@ -379,6 +379,32 @@ TEST_F(Nvml, LostGpusAndTheirReturnAreTold) {
   EXPECT_TRUE(inventory->probe(6).usable());
 }
 
+TEST_F(Nvml, AGpuThatWasResetIsWellAgainWithoutTheDriversWord) {
+  serve("dgx-h100");
+  const auto inventory = open();
+  const auto listening = listen(*inventory);
+  mock_.event(1, nvml::kEventXid, 48);
+  ASSERT_TRUE(hears(1));
+  mock_.set("1.reset", "1");
+  mock_.set("6.lost", "1"); // tells that all have been looked at
+  mock_.set("wait_lost", "1");
+  ASSERT_TRUE(hears(2));
+  EXPECT_FALSE(inventory->probe(1).usable());
+  mock_.set("1.reset", "0");
+  mock_.set("6.lost", "0");
+  ASSERT_TRUE(hears(4));
+  EXPECT_THAT(heard_, ElementsAre("xid 1 48", "lost 6 79", "recovered 1 0", "recovered 6 0"));
+  EXPECT_TRUE(inventory->probe(1).usable());
+}
+
+TEST_F(Nvml, TheMatrixIsReadOnce) {
+  serve("hgx-a100-4");
+  const auto inventory = open();
+  const auto before = hardware::topo_matrix(*inventory->platform()).cells;
+  mock_.set("0.link.0", "down");
+  EXPECT_EQ(hardware::topo_matrix(*inventory->platform()).cells, before);
+}
+
 TEST_F(Nvml, AResetThatIsNeededShows) {
   serve("dgx-h100");
   const auto inventory = open();

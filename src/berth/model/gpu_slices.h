@@ -21,6 +21,11 @@ inline constexpr std::string_view kGpuDevicesAnnotation = "berth.dev/gpu-devices
 /// long as it can be had.
 inline constexpr std::string_view kGpuSlicesAnnotation = "berth.dev/gpu-slices";
 
+/// On a Node, by its agent: resources that device plugins give there and that no configuration
+/// names, "nvidia.com/mig-1g.10gb,vendor.com/nic". Whoever finds it knows them from those that
+/// somebody wrote into the status by hand.
+inline constexpr std::string_view kPluginResourcesAnnotation = "berth.dev/plugin-resources";
+
 enum class SliceKind {
   Replica, ///< of a GPU or of a MIG device: to be spread over the least used
   Mig,     ///< to be packed, so that GPUs stay free to be cut otherwise

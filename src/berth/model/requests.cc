@@ -46,8 +46,11 @@ void apply_pod_level(ResourceList& total, const ResourceRequirements& pod_level)
   }
 }
 
+enum class Phases { All, Running };
+
 /// spec 3.3 with `of` giving one container's request.
-template <class Of> ResourceList aggregate(const PodSpec& spec, Of of) {
+template <class Of>
+ResourceList aggregate(const PodSpec& spec, Of of, Phases phases = Phases::All) {
   ResourceList app;
   for (const Container& container : spec.containers) {
     add(app, of(container));
@@ -65,7 +68,9 @@ template <class Of> ResourceList aggregate(const PodSpec& spec, Of of) {
     }
   }
   add(app, sidecars);
-  raise(app, init);
+  if (phases == Phases::All) {
+    raise(app, init);
+  }
   if (spec.resources) {
     apply_pod_level(app, *spec.resources);
   }
@@ -78,6 +83,12 @@ template <class Of> ResourceList aggregate(const PodSpec& spec, Of of) {
 ResourceList effective_requests(const PodSpec& spec) {
   return aggregate(spec,
                    [](const Container& container) { return requests_of(container.resources); });
+}
+
+ResourceList running_requests(const PodSpec& spec) {
+  return aggregate(
+      spec, [](const Container& container) { return requests_of(container.resources); },
+      Phases::Running);
 }
 
 ResourceList nonzero_requests(const PodSpec& spec) {

@@ -11,7 +11,11 @@ namespace berth::model {
 /// O(containers x resources).
 ResourceList effective_requests(const PodSpec& spec);
 
-/// The same for scoring: a container without a cpu (memory) request counts 100m (200 MiB).
+/// What is left of it once no init phase comes any more: containers, sidecars and overhead.
+ResourceList running_requests(const PodSpec& spec);
+
+/// The same as effective_requests for scoring: a container without a cpu (memory) request counts
+/// 100m (200 MiB).
 ResourceList nonzero_requests(const PodSpec& spec);
 
 /// GPUs (nvidia.com/gpu) the pod asks for, 0 if none.

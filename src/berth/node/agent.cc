@@ -276,8 +276,7 @@ void Agent::State::add_worker(const api::Object& pod) {
                                             .events = &events,
                                             .host_ip = host_ip,
                                             .device_wait = options.device_wait,
-                                            .gpu_machine = has_gpus ? ContainerPlan::GpuMachine::Yes
-                                                                    : ContainerPlan::GpuMachine::No,
+                                            .has_gpus = has_gpus,
                                             .tells_hami = options.hami.has_value(),
                                             .contents = place.contents,
                                             .amounts = amounts,
@@ -396,13 +395,13 @@ void Agent::State::consider() {
 }
 
 void Agent::State::try_admit(const std::string& uid, PodWorker& worker) {
-  std::vector<const model::Pod*> holding;
-  std::vector<const model::Pod*> staying;
+  std::vector<Occupant> holding;
+  std::vector<Occupant> staying;
   for (const auto& [other_uid, other] : workers) {
     if (other_uid != uid && other->occupies()) {
-      holding.push_back(other->pod().get());
+      holding.push_back({.pod = other->pod().get(), .init_over = other->init_over()});
       if (!other->dying()) {
-        staying.push_back(other->pod().get());
+        staying.push_back(holding.back());
       }
     }
   }

@@ -214,6 +214,9 @@ std::string encode_checkpoint(const Checkpoint& checkpoint) {
   document["podDeviceEntries"] = std::move(entries);
   document["registeredDevices"] = std::move(registered);
   document["departedResources"] = write(checkpoint.departed, arena);
+  if (!checkpoint.unproven.empty()) {
+    document["unprovenPods"] = write(checkpoint.unproven, arena);
+  }
   if (!checkpoint.cpus.empty()) {
     document["podCPUEntries"] = write_cpu_entries(checkpoint.cpus);
   }
@@ -247,6 +250,9 @@ Result<Checkpoint> decode_checkpoint(std::string_view bytes) {
   }
   if (const json::value* departed = api::find(*document, "departedResources")) {
     checkpoint.departed = read_texts(*departed);
+  }
+  if (const json::value* unproven = api::find(*document, "unprovenPods")) {
+    checkpoint.unproven = read_texts(*unproven);
   }
   if (const json::value* cpus = api::find(*document, "podCPUEntries")) {
     auto read = read_cpu_entries(*cpus);

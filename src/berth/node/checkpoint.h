@@ -19,6 +19,9 @@ namespace berth::node {
 struct Checkpoint {
   std::string boot_id; ///< of the machine when it was written
   std::vector<Holding> holdings;
+  /// Pods whose holdings are of an earlier boot than `boot_id`, and which nobody has confirmed
+  /// since.
+  std::vector<std::string> unproven;
   /// Resource to the ids its plugin last called healthy.
   std::map<std::string, std::vector<std::string>> registered;
   /// Resources whose plugin is gone for good: the Node shows 0 of them.

@@ -214,6 +214,49 @@ TEST_F(SlicedMachine, APodWhoseMigDeviceIsGoneAfterARebootIsTurnedAway) {
   EXPECT_EQ(status("a", "reason"), "UnexpectedAdmissionError");
 }
 
+TEST_F(SlicedMachine, APodWhoseMigDeviceWasCutAnewAfterARebootIsTurnedAway) {
+  deviceplugin::Config config = usual_plugin_config();
+  config.flags.mig_strategy = inventory::MigStrategy::Mixed;
+  boot(config);
+  ASSERT_TRUE(machine->inventory().cut(1, "1g.10gb=2"));
+  run(Duration::seconds(5));
+  plane.create(asks("a", "nvidia.com/mig-1g.10gb", 1));
+  run(Duration::seconds(10));
+  ASSERT_EQ(phase("a"), "Running");
+  const auto before = held_by("a");
+  machine->power_off();
+  run(Duration::minutes(1));
+  machine->power_on();
+  ASSERT_TRUE(machine->inventory().cut(2, "1g.10gb=2")); // the same profile, other devices
+  run(Duration::minutes(1));
+  EXPECT_THAT(machine->runtime().running(), IsEmpty());
+  EXPECT_EQ(held_by("a"), before) << "not given another in silence";
+  machine->crash_agent();
+  machine->start_agent();
+  run(Duration::minutes(6));
+  EXPECT_THAT(machine->runtime().running(), IsEmpty());
+  EXPECT_EQ(phase("a"), "Failed");
+  EXPECT_THAT(status("a", "message"), HasSubstr("mig-1g.10gb"));
+}
+
+TEST_F(SlicedMachine, AfterARebootWithoutACheckpointNoPodStartsWithoutItsReplica) {
+  boot(shared_config(true));
+  EXPECT_EQ(node().meta().annotations.at("berth.dev/plugin-resources"), kShared);
+  plane.create(asks("a", kShared, 1));
+  run(Duration::seconds(10));
+  ASSERT_EQ(phase("a"), "Running");
+  machine->power_off();
+  machine->disk() = MemoryCheckpointStore();
+  machine->power_on();
+  machine->crash_plugin();
+  run(Duration::minutes(1));
+  EXPECT_THAT(machine->runtime().running(), IsEmpty());
+  machine->start_plugin();
+  run(Duration::minutes(1));
+  EXPECT_THAT(machine->runtime().running(), SizeIs(1));
+  EXPECT_THAT(held_by("a"), SizeIs(1));
+}
+
 TEST(GpuDevices, KnowsReplicasAndNothingThatIsNotItsMachines) {
   EXPECT_EQ(without_replica("GPU-a::12"), "GPU-a");
   EXPECT_EQ(without_replica("GPU-a"), "GPU-a");

@@ -106,7 +106,9 @@ PickRequest DeviceAllocator::facts(const Allocation& allocation,
 
 AllocationVerdict DeviceAllocator::verdict_of(const Error& error, const PickRequest& request,
                                               const DeviceRequest& asked) const {
-  if (book_->may_come_back(request.resource)) {
+  // After a boot plugins find devices one by one: what a pod had before may be among the next.
+  const bool had_it = request.existing && book_->unproven(request.pod_uid);
+  if (had_it || book_->may_come_back(request.resource)) {
     return {AllocationVerdict::Kind::Wait, error.message};
   }
   // Devices in the hands of pods that are on their way out will be free.
@@ -141,7 +143,7 @@ void DeviceAllocator::step(const Turn& allocation) {
   }
   if (!allocation->started) {
     allocation->started = true;
-    book_->drop_gone();
+    book_->forget_gone();
     if (std::string fault = book_->part_fault(*allocation->pod); !fault.empty()) {
       finish(allocation, {AllocationVerdict::Kind::Rejected, std::move(fault), ""});
       return;

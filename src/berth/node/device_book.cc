@@ -44,6 +44,7 @@ void DeviceBook::restore() {
                     checkpoint.error().message));
     return;
   }
+  unproven_.insert(checkpoint->unproven.begin(), checkpoint->unproven.end());
   for (Holding& holding : checkpoint->holdings) {
     if (checkpoint->boot_id != options_.boot_id) {
       unproven_.insert(holding.pod_uid);
@@ -86,6 +87,7 @@ void DeviceBook::restore_numa(const Checkpoint& checkpoint) {
 void DeviceBook::save() {
   Checkpoint checkpoint{.boot_id = options_.boot_id,
                         .holdings = ledger_.all(),
+                        .unproven = {unproven_.begin(), unproven_.end()},
                         .registered = {},
                         .departed = endpoints_.departed(),
                         .cpus = numa_.cpus().all(),
@@ -169,7 +171,7 @@ void DeviceBook::release(std::string_view pod_uid) {
   }
   ledger_.erase_pod(pod_uid);
   numa_.erase_pod(pod_uid);
-  prove(pod_uid);
+  std::erase_if(unproven_, [&](const std::string& uid) { return uid == pod_uid; });
   changed();
 }
 
@@ -319,6 +321,7 @@ void DeviceBook::adopt_numa(const FoundNuma& container, Found found) {
 void DeviceBook::prove(std::string_view pod_uid) {
   if (const auto it = unproven_.find(pod_uid); it != unproven_.end()) {
     unproven_.erase(it);
+    save();
   }
 }
 

@@ -75,6 +75,7 @@ class DeviceBook : public std::enable_shared_from_this<DeviceBook> {
 
   /// What the pod holds is from before a reboot and nobody has confirmed it since.
   bool unproven(std::string_view pod_uid) const { return unproven_.contains(pod_uid); }
+  /// Saved.
   void prove(std::string_view pod_uid);
   /// No live plugin offers the resource now, but one may soon.
   bool may_come_back(std::string_view resource) const;

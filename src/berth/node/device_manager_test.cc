@@ -458,16 +458,45 @@ TEST_F(Manager, AfterARebootDevicesAreTrustedOnlyOnceThePluginIsBack) {
   gpus_->set_health("g1", deviceplugin::kUnhealthy);
   plug(gpus_, kGpu);
   verdict = prepare(a);
-  EXPECT_EQ(verdict.kind, Kind::Rejected);
+  EXPECT_EQ(verdict.kind, Kind::Wait) << "plugins find devices one by one after a boot";
   EXPECT_EQ(verdict.message, "previously allocated devices are no longer healthy; cannot allocate "
                              "unhealthy devices nvidia.com/gpu");
   gpus_->set_health("g1", deviceplugin::kHealthy);
   run();
-  EXPECT_EQ(allocate(a).kind, Kind::Granted);
+  EXPECT_EQ(prepare(a).kind, Kind::Granted);
   // Confirmed: what becomes of a device now is as in any other pod.
   gpus_->set_health("g1", deviceplugin::kUnhealthy);
   run();
   EXPECT_EQ(prepare(a).kind, Kind::Granted);
+}
+
+TEST_F(Manager, WhatABootDidNotProveARestartDoesNotProve) {
+  const auto a = pod(test::pod("a").gpus(2));
+  ASSERT_EQ(allocate(a).kind, Kind::Granted);
+  boot_ = "boot-2";
+  start();
+  plug(std::make_shared<FakeDevicePlugin>(loop_, devices("n", 2)), kNic); // writes the checkpoint
+  ASSERT_EQ(saved().boot_id, "boot-2");
+  start();
+  EXPECT_EQ(prepare(a).kind, Kind::Wait);
+  plug(gpus_, kGpu);
+  EXPECT_EQ(prepare(a).kind, Kind::Granted);
+  EXPECT_THAT(saved().unproven, IsEmpty());
+}
+
+TEST_F(Manager, APodIsProvenOnceAllOfItsContainersAre) {
+  const auto nics = std::make_shared<FakeDevicePlugin>(loop_, devices("n", 2));
+  plug(nics, kNic);
+  const auto a = pod(test::pod("a").gpus(1).container("second").extended(kNic, "1"));
+  ASSERT_EQ(allocate(a).kind, Kind::Granted);
+  boot_ = "boot-2";
+  start();
+  plug(gpus_, kGpu);
+  EXPECT_EQ(prepare(a).kind, Kind::Granted);
+  EXPECT_THAT(saved().unproven, ElementsAre("uid-a")) << "its NIC has not come back";
+  plug(nics, kNic);
+  EXPECT_EQ(prepare(a).kind, Kind::Granted);
+  EXPECT_THAT(saved().unproven, IsEmpty());
 }
 
 TEST_F(Manager, AnAdoptedHolderIsAskedForOnceBeforeItsNextStart) {

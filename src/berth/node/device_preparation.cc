@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "berth/node/plugin_call.h"
+#include "berth/node/pod_actions.h"
 #include "berth/node/pod_verdict.h"
 
 namespace berth::node {
@@ -22,6 +23,9 @@ DevicePreparation::DevicePreparation(Loop& loop, std::shared_ptr<DeviceBook> boo
 void DevicePreparation::prepare(std::shared_ptr<const model::Pod> pod, const std::string& container,
                                 Done done) {
   AllocationVerdict verdict = check(*pod, container);
+  if (book_->unproven(pod->meta.uid) && all_well(*pod)) {
+    book_->prove(pod->meta.uid);
+  }
   loop_->post([weak = weak_from_this(), verdict = std::move(verdict), pod = std::move(pod),
                container, done = std::move(done)]() mutable {
     const auto self = weak.lock();
@@ -30,6 +34,13 @@ void DevicePreparation::prepare(std::shared_ptr<const model::Pod> pod, const std
     } else if (self) {
       self->refill(pod, container, std::move(done));
     }
+  });
+}
+
+bool DevicePreparation::all_well(const model::Pod& pod) const {
+  return std::ranges::all_of(containers_of(pod.spec), [&](const ContainerRef& ref) {
+    return book_->ledger().of_container(pod.meta.uid, ref.container->name).empty() ||
+           check(pod, ref.container->name).kind == AllocationVerdict::Kind::Granted;
   });
 }
 
@@ -69,8 +80,8 @@ AllocationVerdict DevicePreparation::check(const model::Pod& pod,
     const bool well = std::ranges::all_of(holding->ids(), [&](const std::string& id) {
       return std::ranges::find(healthy, id) != healthy.end();
     });
-    if (old_boot && !well) {
-      return {AllocationVerdict::Kind::Rejected,
+    if (old_boot && !well) { // plugins find devices one by one after a boot
+      return {AllocationVerdict::Kind::Wait,
               fmt::format("previously allocated devices are no longer healthy; "
                           "cannot allocate unhealthy devices {}",
                           request.resource)};

@@ -25,6 +25,8 @@ class DevicePreparation : public std::enable_shared_from_this<DevicePreparation>
 
  private:
   AllocationVerdict check(const model::Pod& pod, const std::string& container) const;
+  /// Whether every container that holds something may have it.
+  bool all_well(const model::Pod& pod) const;
   void refill(const std::shared_ptr<const model::Pod>& pod, const std::string& container,
               Done done);
   void tell(const model::Pod& pod, const std::string& container, Done done);

@@ -94,12 +94,45 @@ TEST_F(NodeFaults, ADeadDeviceOfBeforeTheRebootIsNotGivenToItsPodAgain) {
   run(Duration::seconds(1));
   ASSERT_TRUE(machine->inventory().xid(3, 79));
   machine->start_plugin();
-  run(Duration::minutes(1));
+  run(Duration::minutes(4));
+  EXPECT_EQ(phase("a"), "Running") << "held: it may get well";
+  EXPECT_THAT(machine->runtime().running(), IsEmpty());
+  run(Duration::minutes(2));
   EXPECT_EQ(phase("a"), "Failed");
   EXPECT_EQ(status("a", "reason"), "UnexpectedAdmissionError");
   EXPECT_THAT(status("a", "message"), HasSubstr("previously allocated devices are no longer "
                                                 "healthy"));
   EXPECT_THAT(machine->runtime().running(), IsEmpty());
+}
+
+TEST_F(NodeFaults, ADeviceThatIsWellAgainSoonAfterTheRebootIsWaitedFor) {
+  plane.create(bound("a").gpus(1).annotation("berth.dev/gpu-indices", "3"));
+  run(Duration::seconds(10));
+  machine->power_off();
+  machine->power_on();
+  machine->crash_plugin();
+  run(Duration::seconds(1));
+  ASSERT_TRUE(machine->inventory().lose(3));
+  machine->start_plugin();
+  run(Duration::minutes(2));
+  EXPECT_THAT(machine->runtime().running(), IsEmpty());
+  ASSERT_TRUE(machine->inventory().repair(3));
+  run(Duration::minutes(1));
+  EXPECT_THAT(machine->runtime().running(), SizeIs(1));
+  EXPECT_EQ(phase("a"), "Running");
+}
+
+TEST_F(NodeFaults, APodThatCameBackAfterARebootIsLikeAnyOther) {
+  plane.create(bound("a").gpus(1).annotation("berth.dev/gpu-indices", "3").run_for("2m"));
+  run(Duration::seconds(10));
+  machine->power_off();
+  machine->power_on();
+  run(Duration::seconds(30));
+  ASSERT_THAT(machine->runtime().running(), SizeIs(1));
+  ASSERT_TRUE(machine->inventory().xid(3, 79));
+  run(Duration::minutes(10)); // its container ends and starts again
+  EXPECT_EQ(phase("a"), "Running");
+  EXPECT_NE(container("a", 0, "restartCount"), "0");
 }
 
 TEST_F(NodeFaults, APluginThatRestartsBetweenBindingAndAllocationIsWaitedFor) {

@@ -3,12 +3,24 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/ranges.h>
+
 #include "berth/hardware/choose.h"
 #include "berth/model/gpu_slices.h"
 #include "berth/node/chosen_slices.h"
 #include "berth/node/plugin_endpoints.h"
 
 namespace berth::node {
+namespace {
+
+bool annotated(const api::Object& node, std::string_view resource) {
+  const auto found = node.meta().annotations.find(model::kPluginResourcesAnnotation);
+  return found != node.meta().annotations.end() &&
+         fmt::format(",{},", found->second).find(fmt::format(",{},", resource)) !=
+             std::string::npos;
+}
+
+} // namespace
 
 NodeSupply::NodeSupply(Place place, const api::json::value& base,
                        std::vector<std::string> plugin_resources,
@@ -54,11 +66,32 @@ bool NodeSupply::needs_plugin(std::string_view resource, const api::Object& stor
   if (given.contains(resource)) {
     return false;
   }
-  // Somebody advertised it in the node's status by hand.
-  if (stored && !place_.devices->accounting().contains(std::string(resource))) {
+  // Somebody advertised it in the node's status by hand, unless a plugin did and the checkpoint
+  // that knew of it is lost.
+  if (stored && !place_.devices->accounting().contains(std::string(resource)) &&
+      !annotated(stored, resource)) {
     return !node_resources(stored.json(), "capacity").contains(resource);
   }
   return true;
+}
+
+/// What needs a plugin though no configuration says so: also while none has come back yet.
+std::set<std::string> NodeSupply::plugin_resources(const api::Object& stored) const {
+  std::set<std::string> names;
+  for (const auto& [resource, count] : place_.devices->accounting()) {
+    names.insert(resource);
+  }
+  if (stored) {
+    for (const auto& [resource, amount] : node_resources(stored.json(), "capacity")) {
+      if (annotated(stored, resource)) {
+        names.insert(resource);
+      }
+    }
+  }
+  for (const std::string& configured : plugin_resources_) {
+    names.erase(configured);
+  }
+  return names;
 }
 
 model::ShareableGpus NodeSupply::shareable(const api::Object& stored) const {
@@ -88,6 +121,8 @@ NodeFacts NodeSupply::facts(const api::Object& stored, TimePoint now, const PodI
                               model::format_node_slices(slices_of(plugins, *place_.gpus)));
   }
   const api::Labels held = stored ? stored.meta().annotations : api::Labels();
+  facts.annotations.emplace(model::kPluginResourcesAnnotation,
+                            fmt::format("{}", fmt::join(plugin_resources(stored), ",")));
   facts.annotations.merge(hami_ ? hami_->annotations(plugins, held, now, over)
                                 : hami_annotations_to_remove(held));
   return facts;

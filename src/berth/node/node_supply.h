@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,6 +49,7 @@ class NodeSupply {
 
  private:
   std::map<std::string, DeviceCount> accounting() const;
+  std::set<std::string> plugin_resources(const api::Object& stored) const;
 
   Place place_;
   const api::json::value* base_;

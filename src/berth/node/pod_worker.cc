@@ -67,6 +67,7 @@ std::shared_ptr<PodWorker> PodWorker::make(WorkerPlace place, api::Object pod) {
 void PodWorker::restore(PodRecord record) {
   admitted_ = true;
   containers_->restore(std::move(record));
+  release_init_surplus(view());
   kick();
 }
 
@@ -228,6 +229,13 @@ void PodWorker::tell_bind_phase(std::string_view phase) {
   }
 }
 
+void PodWorker::release_init_surplus(const PodView& now_is) {
+  if (now_is.init_phase_over() && !init_surplus_released_) {
+    init_surplus_released_ = true;
+    place_.devices->release_init_surplus(*pod_);
+  }
+}
+
 void PodWorker::run(const PodView& now_is) {
   set_deadline();
   if (verdict_) {
@@ -238,10 +246,7 @@ void PodWorker::run(const PodView& now_is) {
     event(EventType::Warning, "BackOff",
           fmt::format("Back-off restarting failed container {} in pod {}", name, log_name(*pod_)));
   }
-  if (now_is.init_phase_over() && !init_surplus_released_) {
-    init_surplus_released_ = true;
-    place_.devices->release_init_surplus(*pod_);
-  }
+  release_init_surplus(now_is);
   const PodAction action = next_action(now_is, holds_.held(), now());
   const bool ground = has_ground(now_is);
   switch (action.kind) {
@@ -379,11 +384,19 @@ void PodWorker::create_sandbox(const PodView& now_is) {
   });
 }
 
+/// Some plugin gives NVIDIA's devices here, or gave them.
+bool PodWorker::gives_gpus() const {
+  return std::ranges::any_of(place_.devices->plugins().resources(), [](const std::string& name) {
+    return name.starts_with("nvidia.com/");
+  });
+}
+
 void PodWorker::start(const PodView& now_is, const PodAction& action) {
   const ContainerView& each = now_is.containers[action.container];
   StartOrder order = make_start_order(object(), pod_, now_is, action.container, action.delay);
   order.host_ip = place_.host_ip;
-  order.gpu_machine = place_.gpu_machine;
+  order.gpu_machine = place_.has_gpus || gives_gpus() ? ContainerPlan::GpuMachine::Yes
+                                                      : ContainerPlan::GpuMachine::No;
   if (contents_ && !take_contents(each, order)) {
     return;
   }

@@ -41,7 +41,7 @@ struct WorkerPlace {
   client::EventRecorder* events = nullptr;
   std::string host_ip;
   Duration device_wait;
-  ContainerPlan::GpuMachine gpu_machine = ContainerPlan::GpuMachine::No;
+  bool has_gpus = false;                      ///< an inventory shows some; plugins may give others
   bool tells_hami = false;                    ///< how it went, in annotation hami.io/bind-phase
   Contents* contents = nullptr;               ///< of a real machine; null for a simulated one
   std::shared_ptr<const NodeAmounts> amounts; ///< where there are contents
@@ -82,6 +82,8 @@ class PodWorker : public std::enable_shared_from_this<PodWorker> {
   bool wants_admission() const { return !admitted_ && !ending(); }
   /// Counts against the node's resources.
   bool occupies() const { return admitted_ && !finished_; }
+  /// The init phase is over, and what it alone held has been released.
+  bool init_over() const { return init_surplus_released_; }
   /// On its way out, but still there.
   bool dying() const { return ending() && !finished_; }
   /// Nothing of it runs, its devices are free.
@@ -110,6 +112,8 @@ class PodWorker : public std::enable_shared_from_this<PodWorker> {
   void wake_at(TimePoint time);
   void sync();
   void run(const PodView& now_is);
+  void release_init_surplus(const PodView& now_is);
+  bool gives_gpus() const;
   void stop(const PodView& now_is);
   void finish(const PodView& now_is);
   void clean_up();

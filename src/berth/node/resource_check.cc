@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "berth/model/requests.h"
+#include "berth/node/plugin_endpoints.h"
 
 namespace berth::node {
 namespace {
@@ -24,13 +25,22 @@ int rank(std::string_view resource) {
 } // namespace
 
 std::optional<Shortage> find_shortage(const model::Pod& pod, const model::ResourceList& allocatable,
-                                      const std::vector<const model::Pod*>& others,
+                                      const std::vector<Occupant>& others,
                                       const std::function<bool(std::string_view)>& skip) {
   std::map<std::string, std::int64_t> used;
-  for (const model::Pod* other : others) {
+  for (const Occupant& other : others) {
     used["pods"] += 1;
-    for (const auto& [resource, quantity] : model::effective_requests(other->spec)) {
-      used[resource] += amount(resource, quantity);
+    const model::ResourceList whole = model::effective_requests(other.pod->spec);
+    const model::ResourceList running =
+        other.init_over ? model::running_requests(other.pod->spec) : model::ResourceList();
+    for (const auto& [resource, quantity] : whole) {
+      const bool released = other.init_over && is_extended_resource(resource);
+      const auto left = running.find(resource);
+      if (!released) {
+        used[resource] += amount(resource, quantity);
+      } else if (left != running.end()) {
+        used[resource] += amount(resource, left->second);
+      }
     }
   }
   std::vector<std::pair<std::string, std::int64_t>> asked{{"pods", 1}};

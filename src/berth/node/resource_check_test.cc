@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "berth/testing/builders.h"
@@ -26,15 +27,16 @@ class Check : public ::testing::Test {
   std::string shortage(const test::PodBuilder& asking,
                        const std::vector<test::PodBuilder>& others = {}) {
     std::vector<std::shared_ptr<const model::Pod>> owned;
-    std::vector<const model::Pod*> there;
+    std::vector<Occupant> there;
     for (const test::PodBuilder& other : others) {
       owned.push_back(other.build());
-      there.push_back(owned.back().get());
+      there.push_back({.pod = owned.back().get(), .init_over = init_over_});
     }
     const auto found = find_shortage(*asking.build(), room_, there, skip_);
     return found ? found->reason + ": " + found->message : "fits";
   }
 
+  bool init_over_ = false; ///< of the others
   model::ResourceList room_ =
       room({{"pods", "2"}, {"cpu", "4"}, {"memory", "8Gi"}, {"nvidia.com/gpu", "8"}});
   std::function<bool(std::string_view)> skip_ = [](std::string_view) { return false; };
@@ -43,6 +45,17 @@ class Check : public ::testing::Test {
 TEST_F(Check, WhatFitsFits) {
   EXPECT_EQ(shortage(test::pod("a").cpu("4").memory("8Gi").gpus(8)), "fits");
   EXPECT_EQ(shortage(test::pod("a").cpu("3").gpus(6), {test::pod("b").cpu("1").gpus(2)}), "fits");
+}
+
+TEST_F(Check, DevicesOfAnInitPhaseThatIsOverAreFreeButNotItsCpus) {
+  const auto prepared = [] {
+    return test::pod("b").gpus(1).cpu("1").init_container("prepare").image("i").gpus(8).cpu("4");
+  };
+  EXPECT_THAT(shortage(test::pod("a").gpus(7), {prepared()}), ::testing::StartsWith("OutOfnvidia"));
+  init_over_ = true;
+  EXPECT_EQ(shortage(test::pod("a").gpus(7), {prepared()}), "fits");
+  EXPECT_THAT(shortage(test::pod("a").gpus(8), {prepared()}), ::testing::StartsWith("OutOfnvidia"));
+  EXPECT_THAT(shortage(test::pod("a").cpu("1"), {prepared()}), ::testing::StartsWith("OutOfcpu"));
 }
 
 TEST_F(Check, TheFirstShortageIsNamedInTheKubeletsWords) {

@@ -415,6 +415,31 @@ TEST_F(Machine, AnInitContainersSurplusIsFreeOnceItIsDone) {
   run(Duration::seconds(10));
   ASSERT_EQ(phase("a"), "Running");
   EXPECT_EQ(held_by("a").size(), 1u);
+  machine->crash_agent();
+  machine->start_agent();
+  run(Duration::seconds(10));
+  plane.create(bound("b").gpus(7));
+  plane.create(bound("c").gpus(1));
+  run(Duration::seconds(10));
+  EXPECT_EQ(phase("b"), "Running");
+  EXPECT_EQ(status("c", "reason"), "OutOfnvidia.com/gpu");
+}
+
+TEST_F(Machine, APodThatAsksForNoGpuSeesNone) {
+  auto curious = bound("a");
+  curious.edit([](api::json::object& document) {
+    api::json::object& container =
+        document["spec"].as_object()["containers"].as_array().front().as_object();
+    container["env"] =
+        api::json::array{api::json::object{{"name", "NVIDIA_VISIBLE_DEVICES"}, {"value", "all"}}};
+  });
+  plane.create(curious);
+  run(Duration::seconds(10));
+  const auto facts = machine->runtime().facts(stored("a").meta().uid);
+  ASSERT_THAT(facts, SizeIs(1));
+  EXPECT_THAT(facts[0].devices, IsEmpty());
+  EXPECT_THAT(facts[0].env, Contains(Pair("NVIDIA_VISIBLE_DEVICES", "void")));
+  EXPECT_THAT(facts[0].env, ::testing::Not(Contains(Pair("NVIDIA_VISIBLE_DEVICES", "all"))));
 }
 
 TEST_F(Machine, AFailedInitContainerFailsThePod) {

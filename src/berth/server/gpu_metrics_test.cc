@@ -55,7 +55,7 @@ TEST(GpuMetrics, AreTheExportersLines) {
           labels + "0.870000\n");
 }
 
-TEST(GpuMetrics, WhoHasEndedIsNamedNoMore) {
+TEST(GpuMetrics, AnIdleGpuNamesNobody) {
   GpuSamples one = machine();
   EXPECT_THAT(gpu_metrics({one}), HasSubstr(std::string("DCGM_FI_DEV_GPU_UTIL") + kGpu + "} 87\n"));
   EXPECT_EQ(gpu_metrics({}), "");

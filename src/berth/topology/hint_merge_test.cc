@@ -151,6 +151,19 @@ TEST(MergeHints, OfAGb200sThirtyFourNodesLooksOnlyAtThoseThatAreNamed) {
   EXPECT_EQ(merge_hints({{anywhere(true)}}, rules, machine).affinity->count(), 34);
 }
 
+// Providers that agree nowhere leave the search to the end.
+TEST(MergeHints, OfThirtyFourNodesWithoutAgreementEndsToo) {
+  const Machine machine = test::gb200_machine();
+  std::vector<Hint> one;
+  std::vector<Hint> two;
+  for (int node = 0; node < 34; ++node) {
+    one.push_back(on({node}, node % 2 == 0));
+    two.push_back(on({node}, node % 2 == 1));
+  }
+  const MergeRules rules{.all = machine.all_nodes()};
+  EXPECT_EQ(merge_hints({one, two}, rules, machine), on({0}, false));
+}
+
 TEST(ListsOf, SayWhatProvidersLeftOut) {
   const std::vector<Hint> some{on({0}, true)};
   const Lists lists = lists_of({{},

@@ -112,6 +112,14 @@ std::optional<double> value_of(const std::string& page, const std::string& metri
   return std::nullopt;
 }
 
+TEST_F(LiveMetrics, WhoHasEndedIsNamedNoMore) {
+  make_pod("a", R"({"berth.dev/run-for":"30s"})");
+  run(Duration::seconds(20));
+  EXPECT_THAT(ask("GET", "/metrics/gpus").body, HasSubstr(R"(pod="a")"));
+  run(Duration::minutes(2));
+  EXPECT_THAT(ask("GET", "/metrics/gpus").body, Not(HasSubstr(R"(pod="a")")));
+}
+
 TEST_F(LiveMetrics, ASimulatedGpuShowsWhatItsLoadComesTo) {
   make_pod("a");
   run(Duration::seconds(90));

@@ -343,7 +343,10 @@ TEST_F(Cri, CdiDevicesAreSaidInTheWordsOfARuntimeThatDoesNotKnowThem) {
   write("cdi/vendor.yaml", R"(
 cdiVersion: "0.5.0"
 kind: vendor.com/gpu
-containerEdits: {env: [ALL=1], deviceNodes: [{path: /dev/ctl}]}
+containerEdits:
+  env: [ALL=1]
+  deviceNodes: [{path: /dev/ctl}]
+  hooks: [{hookName: createContainer, path: /usr/bin/hook}] # no words for it: left out, and logged
 devices:
 - name: a
   containerEdits: {env: [A=x], deviceNodes: [{path: /dev/a, hostPath: /dev/host-a, permissions: rw}]}
