@@ -245,6 +245,11 @@ void put_condition(json::array& conditions, const Condition& wanted, TimePoint n
   const std::string_view status = wanted.holds ? "True" : "False";
   json::value* place = find_condition(conditions, wanted.type);
   const bool same = place && api::string_at(*place, "status") == status;
+  if (same && api::string_at(*place, "reason") == wanted.why.reason &&
+      api::string_at(*place, "message") == wanted.why.message &&
+      !api::string_at(*place, "lastTransitionTime").empty()) {
+    return;
+  }
   const std::string_view since =
       same ? api::string_at(*place, "lastTransitionTime") : std::string_view();
   json::object made{{"type", wanted.type}, {"status", status}};
@@ -288,11 +293,27 @@ void put_addresses(json::object& status, const PodView& view, const StatusFacts&
   }
 }
 
+/// What is stored, but for what is said anew of containers.
+json::object kept_of(const json::value* stored, bool with_containers) {
+  json::object kept;
+  if (stored && stored->is_object()) {
+    kept.reserve(stored->get_object().size());
+    for (const auto& [member, value] : stored->get_object()) {
+      if (with_containers || member != "containerStatuses") {
+        kept.emplace(member, value);
+      }
+    }
+  }
+  return kept;
+}
+
 } // namespace
 
 json::object make_pod_status(const PodView& view, const StatusFacts& facts,
                              const json::value* stored) {
-  json::object status = stored && stored->is_object() ? stored->get_object() : json::object();
+  // It never ran, or nobody remembers how: what is stored of its containers stands.
+  const bool forgotten = facts.final_phase && !view.sandbox;
+  json::object status = kept_of(stored, forgotten);
   status["phase"] = phase_of(view, facts);
   put_text(status, "reason", facts.verdict.reason);
   put_text(status, "message", facts.verdict.message);
@@ -311,8 +332,8 @@ json::object make_pod_status(const PodView& view, const StatusFacts& facts,
     status["startTime"] = to_rfc3339(*facts.start_time);
   }
   status["qosClass"] = model::qos_class(view.pod->spec);
-  if (facts.final_phase && !view.sandbox) {
-    return status; // it never ran, or nobody remembers how: what is stored of its containers stands
+  if (forgotten) {
+    return status;
   }
   json::array inits;
   json::array apps;

@@ -32,9 +32,14 @@ struct Differs {
 /// `differs` of what is at `element` becomes part of what is below its parent.
 void join(Comparison& parent, const PathElement& element, Differs differs) {
   using Whole = Differs::Whole;
-  parent.removed.add(element, differs.whole == Whole::Removed, std::move(differs.below.removed));
-  parent.modified.add(element, differs.whole == Whole::Modified, std::move(differs.below.modified));
-  parent.added.add(element, differs.whole == Whole::Added, std::move(differs.below.added));
+  const auto add = [&](FieldSet& to, Whole kind, FieldSet& below) {
+    if (differs.whole == kind || !below.empty()) { // most have nothing to add, and need no name
+      to.add(element, differs.whole == kind, std::move(below));
+    }
+  };
+  add(parent.removed, Whole::Removed, differs.below.removed);
+  add(parent.modified, Whole::Modified, differs.below.modified);
+  add(parent.added, Whole::Added, differs.below.added);
 }
 
 Differs::Whole absent_side(const json::value* left, const json::value* right) {
