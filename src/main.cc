@@ -1,4 +1,6 @@
 // The berth program. Everything is in src/berth/cli; this file connects it to the process.
+#include <unistd.h>
+
 #include <string>
 #include <vector>
 
@@ -14,7 +16,5 @@ int main(int argc, char** argv) {
   terminal.version = fmt::format("berth {} (commit {})", BERTH_VERSION, BERTH_COMMIT);
   const std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
   const int code = berth::cli::run_program(words, terminal, env);
-  terminal.out.to->flush();
-  terminal.err.to->flush();
-  return code;
+  return berth::cli::finish_output(terminal, STDOUT_FILENO, code);
 }

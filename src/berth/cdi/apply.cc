@@ -11,6 +11,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "berth/cdi/oci_parts.h"
+
 namespace berth::cdi {
 namespace {
 
@@ -182,7 +184,9 @@ void apply_mounts(const std::vector<Mount>& edits, json::object& oci) {
       mount["type"] = edit.type;
     }
     mount["source"] = edit.host_path;
-    mount["options"] = json::array(edit.options.begin(), edit.options.end());
+    if (!edit.options.empty()) {
+      mount["options"] = json::array(edit.options.begin(), edit.options.end());
+    }
     mounts.emplace_back(std::move(mount));
   }
   std::stable_sort(mounts.begin(), mounts.end(), [](const json::value& a, const json::value& b) {
@@ -247,6 +251,7 @@ void apply_gids(const std::vector<std::uint32_t>& edits, json::object& oci) {
 
 Result<void> apply_edits(const ContainerEdits& edits, json::object& oci,
                          const StatDevice& stat_device) {
+  BERTH_CHECK(check_oci_parts(oci));
   apply_env(edits.env, oci);
   BERTH_CHECK(apply_device_nodes(edits.device_nodes, oci, stat_device));
   apply_net_devices(edits.net_devices, oci);

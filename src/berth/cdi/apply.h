@@ -25,7 +25,8 @@ using StatDevice = std::function<Result<DeviceNumber>(const std::string& path)>;
 
 /// Applies every named device in order; the edits of a spec as a whole come once, before its first
 /// device's. All or nothing: on error `oci` is unchanged. Errors: `unresolvable CDI devices a, b`
-/// (every one that is), or a device node that cannot be completed.
+/// (every one that is), a device node that cannot be completed, or, with its field, a part of the
+/// document that is no list or object where edits need one.
 Result<void> apply_devices(const Registry& registry, std::span<const std::string> names,
                            json::object& oci, const StatDevice& stat_device);
 /// One set of edits alone.

@@ -110,9 +110,9 @@ INSTANTIATE_TEST_SUITE_P(
              R"({"mounts": [{"destination": "/proc", "type": "proc"}, {"destination": "/a/b/"},
                             {"destination": "/a", "source": "/old"}]})",
              R"({"mounts": [
-                 {"destination": "/", "source": "/h/root", "options": []},
+                 {"destination": "/", "source": "/h/root"},
                  {"destination": "/proc", "type": "proc"},
-                 {"destination": "/a", "type": "bind", "source": "/h/a", "options": []},
+                 {"destination": "/a", "type": "bind", "source": "/h/a"},
                  {"destination": "/a/b/"},
                  {"destination": "/a/b/c", "source": "/h/deep", "options": ["ro"]}]})"},
         Case{"HooksAreAppended",
@@ -169,6 +169,44 @@ INSTANTIATE_TEST_SUITE_P(
                 {.path = "/dev/disk", .type = "c"},
                 "CDI device (\"/dev/disk\", \"/dev/disk\"), host type mismatch (c, b)"}),
     [](const auto& test) { return test.param.name; });
+
+// Each part of a document that edits go into, as something that they cannot be added to.
+class WrongParts : public ::testing::TestWithParam<std::pair<const char*, const char*>> {};
+
+TEST_P(WrongParts, AreRefusedAsTheyAre) {
+  const auto& [given, want] = GetParam();
+  json::object document = oci(given);
+  const auto applied = apply_edits({.env = {"A=1"}}, document, stat);
+  ASSERT_FALSE(applied) << given;
+  EXPECT_EQ(to_string(applied.error()), want);
+  EXPECT_EQ(json::value(document), json::value(oci(given)));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Cases, WrongParts,
+    ::testing::Values(
+        std::pair(R"({"process": "x"})", "process: want an object, got a string"),
+        std::pair(R"({"process": {"env": {}}})", "process.env: want a list, got an object"),
+        std::pair(R"({"process": {"user": []}})", "process.user: want an object, got a list"),
+        std::pair(R"({"process": {"user": {"additionalGids": 5}}})",
+                  "process.user.additionalGids: want a list, got a number"),
+        std::pair(R"({"mounts": {"a": 1}})", "mounts: want a list, got an object"),
+        std::pair(R"({"hooks": true})", "hooks: want an object, got a boolean"),
+        std::pair(R"({"hooks": {"poststop": {}}})", "hooks.poststop: want a list, got an object"),
+        std::pair(R"({"linux": 5})", "linux: want an object, got a number"),
+        std::pair(R"({"linux": {"devices": ""}})", "linux.devices: want a list, got a string"),
+        std::pair(R"({"linux": {"netDevices": []}})",
+                  "linux.netDevices: want an object, got a list"),
+        std::pair(R"({"linux": {"resources": "x"}})",
+                  "linux.resources: want an object, got a string"),
+        std::pair(R"({"linux": {"resources": {"devices": {}}}})",
+                  "linux.resources.devices: want a list, got an object")));
+
+TEST(ApplyEdits, NullIsAsGoodAsAbsent) {
+  json::object document = oci(R"({"process": {"env": null}, "linux": null, "mounts": null})");
+  ASSERT_TRUE(apply_edits({.env = {"A=1"}}, document, stat));
+  EXPECT_EQ(api::to_json(document.at("process")), R"({"env":["A=1"]})");
+}
 
 TEST(ApplyEdits, WithoutDeviceFilesANodeMustBeComplete) {
   json::object document;

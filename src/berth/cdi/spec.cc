@@ -207,9 +207,11 @@ std::string qualified_name(std::string_view kind, std::string_view device) {
   return fmt::format("{}={}", kind, device);
 }
 
-Result<Spec> parse_spec(const json::value& document, std::string_view file) {
+namespace {
+
+Result<Spec> read_spec(const json::value& document, std::string_view file, Scalars scalars) {
   Spec spec;
-  StrictReader in(document, file, "");
+  StrictReader in(document, file, "", scalars);
   in.text("cdiVersion", spec.cdi_version);
   in.text("kind", spec.kind);
   in.labels("annotations", spec.annotations);
@@ -229,6 +231,16 @@ Result<Spec> parse_spec(const json::value& document, std::string_view file) {
     return tl::unexpected(std::move(error));
   }
   return spec;
+}
+
+} // namespace
+
+Result<Spec> parse_spec(const json::value& document, std::string_view file) {
+  return read_spec(document, file, Scalars::Strict);
+}
+
+Result<Spec> parse_yaml_spec(const json::value& document, std::string_view file) {
+  return read_spec(document, file, Scalars::BecomeText);
 }
 
 json::value to_json(const Spec& spec) {

@@ -113,6 +113,9 @@ Result<QualifiedName> parse_qualified_name(std::string_view text);
 /// Reads and validates a spec document. An unknown field is an error, as in the reference library.
 /// Errors name `file` and the field.
 Result<Spec> parse_spec(const json::value& document, std::string_view file);
+/// The same of a document that was YAML: a number or a boolean becomes its text where a string is
+/// wanted, as with the reference library. Who writes "name: 0" rarely quotes it.
+Result<Spec> parse_yaml_spec(const json::value& document, std::string_view file);
 /// Names, versions, non-empty devices, well-formed edits. Error Invalid with the field.
 Result<void> validate(const Spec& spec);
 /// The document; fields that are empty are left out. parse_spec(to_json(s)) == s for a valid s.

@@ -4,6 +4,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "berth/base/result.h"
@@ -12,16 +13,19 @@
 
 namespace berth::cdi {
 
-/// A spec in YAML or JSON. Errors NotFound: no such file; Invalid: file, line and field.
+/// A spec in YAML or JSON; a pipe is a file too. At most 16 MiB. Errors name file, line and field,
+/// or say why the file cannot be read.
 Result<Spec> read_spec_file(const std::string& path);
+/// The same of a text that was read from `path`.
+Result<Spec> read_spec_text(std::string_view text, const std::string& path);
 
 struct SpecDirectories {
   Registry registry;         ///< files by their paths
-  std::vector<Error> broken; ///< files that are no specs; the rest stands
+  std::vector<Error> broken; ///< files that are no specs, paths that are no directories
 };
 
 /// Every *.json and *.yaml of the directories; of a device in several the last one's counts. A
-/// directory that is not there is empty.
+/// directory that is not there is empty. The rest stands when something is broken.
 SpecDirectories read_spec_directories(std::span<const std::string> directories);
 
 } // namespace berth::cdi

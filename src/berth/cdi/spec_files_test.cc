@@ -1,7 +1,10 @@
 #include "berth/cdi/spec_files.h"
 
+#include <sys/stat.h>
+
 #include <filesystem>
 #include <string>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -37,6 +40,25 @@ TEST_F(SpecFiles, AreReadInYamlAndJson) {
             "v.com/gpu");
 }
 
+// As sigs.k8s.io/yaml makes strings of what YAML takes for something else.
+TEST_F(SpecFiles, UnquotedNamesInYamlAreText) {
+  const auto name = [&](const std::string& file, const std::string& scalar) {
+    const auto read = read_spec_file(
+        write(file, "{\"cdiVersion\": \"0.5.0\", \"kind\": \"v.com/gpu\", \"devices\": "
+                    "[{\"name\": " +
+                        scalar + ", \"containerEdits\": {\"env\": [\"A=b\"]}}]}"));
+    return read ? read->devices.front().name : to_string(read.error());
+  };
+  for (const auto& [scalar, want] :
+       {std::pair("0", "0"), std::pair("007", "7"), std::pair("yes", "true"),
+        std::pair("false", "false"), std::pair("1.5", "1.5"), std::pair("0.25", "0.25"),
+        std::pair("18446744073709551615", "18446744073709551615")}) {
+    EXPECT_EQ(name("a.yaml", scalar), want) << scalar;
+  }
+  EXPECT_THAT(name("a.json", "0"), HasSubstr("devices[0].name: must be a string"));
+  EXPECT_THAT(name("a.yaml", "[0]"), HasSubstr("devices[0].name: must be a string"));
+}
+
 TEST_F(SpecFiles, SayWhereTheyAreWrong) {
   const auto error = [&](const std::string& text) {
     const auto read = read_spec_file(write("b.yaml", text));
@@ -52,7 +74,16 @@ TEST_F(SpecFiles, SayWhereTheyAreWrong) {
               HasSubstr("b.yaml:2:7: kind: "));
   EXPECT_THAT(error("a: ["), HasSubstr("b.yaml:"));
   EXPECT_THAT(error(""), HasSubstr("want one CDI spec, this file has 0"));
-  EXPECT_THAT(to_string(read_spec_file(path("none.yaml")).error()), HasSubstr("none.yaml"));
+}
+
+TEST_F(SpecFiles, SayWhyTheyCannotBeRead) {
+  const auto error = [](const std::string& file) {
+    const auto read = read_spec_file(file);
+    return read ? std::string() : to_string(read.error());
+  };
+  EXPECT_EQ(error(path("none.yaml")), path("none.yaml") + ": no such file or directory");
+  EXPECT_EQ(error(root()), root() + ": is a directory");
+  EXPECT_EQ(error("/dev/zero"), "/dev/zero: larger than 16 MiB");
 }
 
 TEST_F(SpecFiles, OfALaterDirectoryWin) {
@@ -73,6 +104,24 @@ TEST_F(SpecFiles, ABrokenOneLeavesTheRest) {
   EXPECT_EQ(from(found.registry), "FROM=a");
   ASSERT_EQ(found.broken.size(), 1U);
   EXPECT_THAT(to_string(found.broken[0]), HasSubstr("b.yaml"));
+}
+
+TEST_F(SpecFiles, WhatIsNoFileAmongThemIsNotWaitedFor) {
+  spec("etc/a.yaml", "a");
+  std::filesystem::create_directories(path("etc/folder.yaml"));
+  ASSERT_EQ(::mkfifo(path("etc/pipe.yaml").c_str(), 0600), 0);
+  const std::vector<std::string> directories{path("etc")};
+  const SpecDirectories found = read_spec_directories(directories);
+  EXPECT_EQ(from(found.registry), "FROM=a");
+  ASSERT_EQ(found.broken.size(), 1U);
+  EXPECT_EQ(to_string(found.broken[0]), path("etc/pipe.yaml") + ": not a regular file");
+}
+
+TEST_F(SpecFiles, APathThatIsNoDirectoryIsTold) {
+  const std::vector<std::string> directories{write("file", ""), path("none")};
+  const SpecDirectories found = read_spec_directories(directories);
+  ASSERT_EQ(found.broken.size(), 1U);
+  EXPECT_EQ(to_string(found.broken[0]), path("file") + ": not a directory");
 }
 
 } // namespace

@@ -1,6 +1,8 @@
 #include "berth/cdi/spec_reader.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <limits>
 #include <utility>
 
@@ -9,9 +11,50 @@
 #include <fmt/format.h>
 
 namespace berth::cdi {
+namespace {
 
-StrictReader::StrictReader(const json::value& object, std::string_view file, std::string path)
-    : object_(object.if_object()), file_(file), path_(std::move(path)) {
+/// Go's strconv.FormatFloat(number, 'g', -1, 64).
+std::string float_text(double number) {
+  std::array<char, 32> text{};
+  const auto written =
+      std::to_chars(text.data(), text.data() + text.size(), number, std::chars_format::scientific);
+  const std::string scientific(text.data(), written.ptr);
+  const int exponent = std::stoi(scientific.substr(scientific.find('e') + 1));
+  if (exponent < -4 || exponent >= 6) {
+    return scientific;
+  }
+  const auto plain =
+      std::to_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
+  return {text.data(), plain.ptr};
+}
+
+/// Nothing where it is no text, and does not become one.
+std::optional<std::string> text_of(const json::value& value, Scalars scalars) {
+  if (const json::string* text = value.if_string()) {
+    return std::string(*text);
+  }
+  if (scalars == Scalars::Strict) {
+    return std::nullopt;
+  }
+  switch (value.kind()) {
+  case json::kind::bool_:
+    return value.get_bool() ? "true" : "false";
+  case json::kind::int64:
+    return fmt::to_string(value.get_int64());
+  case json::kind::uint64:
+    return fmt::to_string(value.get_uint64());
+  case json::kind::double_:
+    return float_text(value.get_double());
+  default:
+    return std::nullopt;
+  }
+}
+
+} // namespace
+
+StrictReader::StrictReader(const json::value& object, std::string_view file, std::string path,
+                           Scalars scalars)
+    : object_(object.if_object()), file_(file), path_(std::move(path)), scalars_(scalars) {
   if (!object_) {
     complain(path_, "must be an object");
   }
@@ -46,8 +89,8 @@ const json::array* StrictReader::take_array(std::string_view key) {
 
 void StrictReader::text(std::string_view key, std::string& out) {
   if (const json::value* member = take(key)) {
-    if (const json::string* found = member->if_string()) {
-      out = std::string(*found);
+    if (auto found = text_of(*member, scalars_)) {
+      out = *std::move(found);
     } else {
       complain(field(key), "must be a string");
     }
@@ -67,8 +110,8 @@ void StrictReader::flag(std::string_view key, bool& out) {
 void StrictReader::texts(std::string_view key, std::vector<std::string>& out) {
   if (const json::array* items = take_array(key)) {
     for (const json::value& item : *items) {
-      if (const json::string* found = item.if_string()) {
-        out.emplace_back(*found);
+      if (auto found = text_of(item, scalars_)) {
+        out.push_back(*std::move(found));
       } else {
         complain(field(key), "must be a list of strings");
       }
@@ -87,8 +130,8 @@ void StrictReader::labels(std::string_view key, api::Labels& out) {
     return;
   }
   for (const auto& [name, value] : *found) {
-    if (const json::string* text_value = value.if_string()) {
-      out.insert_or_assign(std::string(name), std::string(*text_value));
+    if (auto text_value = text_of(value, scalars_)) {
+      out.insert_or_assign(std::string(name), *std::move(text_value));
     } else {
       complain(field(key), fmt::format("must be an object of strings, is not at \"{}\"",
                                        std::string_view(name)));

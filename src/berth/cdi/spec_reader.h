@@ -16,12 +16,19 @@ namespace berth::cdi {
 
 namespace json = boost::json;
 
+/// What a number or a boolean is where a string is wanted.
+enum class Scalars {
+  Strict,    ///< an error
+  BecomeText ///< its text, as sigs.k8s.io/yaml has it
+};
+
 /// Reads members of one object and keeps the first error, so that a caller reads everything and
 /// asks once. The object must outlive the reader.
 class StrictReader {
  public:
   /// `path` is the object's own field path, "" for a document.
-  StrictReader(const json::value& object, std::string_view file, std::string path);
+  StrictReader(const json::value& object, std::string_view file, std::string path,
+               Scalars scalars = Scalars::Strict);
 
   /// An absent or null member leaves `out` as it is.
   void text(std::string_view key, std::string& out);
@@ -50,7 +57,7 @@ class StrictReader {
 
  private:
   template <class F> void child(const json::value& value, std::string path, F read) {
-    StrictReader reader(value, file_, std::move(path));
+    StrictReader reader(value, file_, std::move(path), scalars_);
     read(reader);
     if (auto result = reader.finish(); !result && !error_) {
       error_ = std::move(result).error();
@@ -66,6 +73,7 @@ class StrictReader {
   const json::object* object_ = nullptr;
   std::string file_;
   std::string path_;
+  Scalars scalars_;
   std::vector<std::string> asked_;
   std::optional<Error> error_;
 };

@@ -29,9 +29,9 @@ struct Thing {
   std::vector<std::string> inner;
 };
 
-Result<Thing> read(const json::value& value) {
+Result<Thing> read(const json::value& value, Scalars scalars = Scalars::Strict) {
   Thing thing;
-  StrictReader in(value, "f.json", "");
+  StrictReader in(value, "f.json", "", scalars);
   in.text("text", thing.text);
   in.flag("flag", thing.flag);
   in.texts("texts", thing.texts);
@@ -72,6 +72,18 @@ TEST(StrictReader, WhatIsAbsentOrNullStaysAsItIs) {
     EXPECT_FALSE(thing->wide);
     EXPECT_FALSE(thing->narrow);
   }
+}
+
+TEST(StrictReader, ScalarsBecomeTextAsInGo) {
+  const auto thing =
+      read(document(R"({"text": 1234567.5, "texts": [100000.5, 0.0001, 0.00001, true],
+                                       "labels": {"a": -7}, "list": [{"name": 0}]})"),
+           Scalars::BecomeText);
+  ASSERT_TRUE(thing) << to_string(thing.error());
+  EXPECT_EQ(thing->text, "1.2345675e+06");
+  EXPECT_THAT(thing->texts, ElementsAre("100000.5", "0.0001", "1e-05", "true"));
+  EXPECT_THAT(thing->labels, ElementsAre(Pair("a", "-7")));
+  EXPECT_THAT(thing->inner, ElementsAre("0"));
 }
 
 struct Bad {

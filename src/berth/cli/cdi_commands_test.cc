@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <sstream>
 #include <string>
 
@@ -148,7 +149,7 @@ TEST_F(CdiCommands, ListNamesConflictsAndBrokenFiles) {
   const std::string directory = generated("etc");
   write("etc/again.yaml", "cdiVersion: 0.5.0\nkind: nvidia.com/gpu\ndevices:\n- name: \"0\"\n"
                           "  containerEdits: {env: [A=b]}\n");
-  write("etc/broken.yaml", "kind: 3\n");
+  write("etc/broken.yaml", "kind: [3]\n");
   const test::Outcome o = test::berth({"cdi", "list", "--spec-dir", directory});
   EXPECT_EQ(o.code, 0);
   EXPECT_THAT(o.out, Not(HasSubstr("nvidia.com/gpu=0\n")));
@@ -228,6 +229,64 @@ TEST_F(CdiCommands, ApplyNeedsAnOciSpec) {
       test::berth({"cdi", "apply", "--spec", write("list.json", "[]"), "nvidia.com/gpu=0"});
   EXPECT_EQ(o.code, 1);
   EXPECT_THAT(o.err, HasSubstr("list.json:1:1: an OCI spec is an object"));
+}
+
+TEST_F(CdiCommands, ValidateReadsStandardInput) {
+  std::istringstream input("cdiVersion: 0.5.0\nkind: v.com/gpu\ndevices:\n- name: \"0\"\n"
+                           "  containerEdits: {env: [A=b]}\n");
+  std::streambuf* const before = std::cin.rdbuf(input.rdbuf());
+  const test::Outcome o = test::berth({"cdi", "validate", "-"});
+  std::cin.rdbuf(before);
+  std::cin.clear();
+  EXPECT_EQ(o.code, 0) << o.err;
+  EXPECT_THAT(o.out, StartsWith("-: valid, v.com/gpu"));
+  EXPECT_EQ(test::berth({"cdi", "validate", root()}).err,
+            "error: " + root() + ": is a directory\n");
+}
+
+// What a runtime could not read either must not be made into something that it can.
+TEST_F(CdiCommands, ApplyRefusesAConfigWithWrongTypes) {
+  const std::string directory = generated("etc");
+  const auto error = [&](const std::string& config) {
+    const test::Outcome o = test::berth({"cdi", "apply", "--spec", write("config.json", config),
+                                         "--spec-dir", directory, "nvidia.com/gpu=0"});
+    EXPECT_EQ(o.code, 1) << config;
+    EXPECT_EQ(o.out, "");
+    return o.err;
+  };
+  EXPECT_EQ(error(R"({"process": "x"})"),
+            "error: " + path("config.json") + ": process: want an object, got a string\n");
+  EXPECT_THAT(error(R"({"linux": {"resources": 5}})"),
+              HasSubstr("config.json: linux.resources: want an object, got a number"));
+}
+
+TEST_F(CdiCommands, ApplySaysWhyAConfigCannotBeRead) {
+  const auto error = [](const std::string& config) {
+    const test::Outcome o = test::berth({"cdi", "apply", "--spec", config, "nvidia.com/gpu=0"});
+    EXPECT_EQ(o.code, 1);
+    return o.err;
+  };
+  EXPECT_EQ(error(path("none")), "error: " + path("none") + ": no such file or directory\n");
+  EXPECT_EQ(error(root()), "error: " + root() + ": is a directory\n");
+  EXPECT_EQ(error("/dev/zero"), "error: /dev/zero: larger than 64 MiB\n");
+}
+
+TEST_F(CdiCommands, ListOfWhatIsNoDirectorySaysSo) {
+  const test::Outcome o = test::berth({"cdi", "list", "--spec-dir", write("file", "")});
+  EXPECT_EQ(o.code, 0);
+  EXPECT_THAT(o.err, HasSubstr("left out: " + path("file") + ": not a directory"));
+}
+
+TEST_F(CdiCommands, GenerateTakesTheCutsOfAGpuTogether) {
+  const test::Outcome o =
+      test::berth({"cdi", "generate", "--platform", "dgx-h100", "--mig", "0:1g.10gb=1", "--mig",
+                   "1:7g.80gb=1", "--mig", "0:2g.20gb=1", "--device-name-strategy", "index"});
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_THAT(names(o.out), ::testing::AllOf(Contains("0:0"), Contains("0:1"), Contains("1:0")));
+  const test::Outcome full = test::berth({"cdi", "generate", "--platform", "dgx-h100", "--mig",
+                                          "0:7g.80gb=1", "--mig", "0:1g.10gb=1"});
+  EXPECT_EQ(full.code, 2);
+  EXPECT_THAT(full.err, HasSubstr("--mig 0:7g.80gb=1,1g.10gb=1: "));
 }
 
 } // namespace

@@ -1,6 +1,8 @@
 #include "berth/cli/cdi_source.h"
 
 #include <charconv>
+#include <map>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,9 +16,12 @@
 namespace berth::cli {
 namespace {
 
-Result<void> cut(std::string_view text, inventory::NodeFacts& facts) {
+/// What is asked of each GPU, "1g.10gb=1,2g.20gb=1": several flags may be about one.
+using Cuts = std::map<std::size_t, std::string>;
+
+Result<void> add_cut(std::string_view text, std::size_t gpus, Cuts& cuts) {
   const std::size_t colon = text.find(':');
-  std::size_t gpu = facts.gpus.size();
+  std::size_t gpu = gpus;
   const auto read = std::from_chars(text.data(), text.data() + std::min(colon, text.size()), gpu);
   if (colon == std::string_view::npos || read.ec != std::errc() ||
       read.ptr != text.data() + colon) {
@@ -24,16 +29,26 @@ Result<void> cut(std::string_view text, inventory::NodeFacts& facts) {
         Code::BadRequest,
         fmt::format("--mig: want GPU:PROFILE=COUNT[,...], such as 0:1g.10gb=7, got \"{}\"", text));
   }
-  if (gpu >= facts.gpus.size()) {
-    return fail(Code::BadRequest, fmt::format("--mig: the machine has {} GPUs, index asked {}",
-                                              facts.gpus.size(), gpu));
+  if (gpu >= gpus) {
+    return fail(Code::BadRequest,
+                fmt::format("--mig: the machine has {} GPUs, index asked {}", gpus, gpu));
   }
-  auto devices = inventory::cut_gpu(facts.gpus[gpu], text.substr(colon + 1), 1);
-  if (!devices) {
-    return fail(Code::BadRequest, fmt::format("--mig {}: {}", text, devices.error().message));
+  std::string& wishes = cuts[gpu];
+  wishes += fmt::format("{}{}", wishes.empty() ? "" : ",", text.substr(colon + 1));
+  return {};
+}
+
+Result<void> cut(const Cuts& cuts, inventory::NodeFacts& facts) {
+  for (const auto& [index, wishes] : cuts) {
+    inventory::GpuFacts& gpu = facts.gpus[index];
+    auto devices = inventory::cut_gpu(gpu, wishes, 1);
+    if (!devices) {
+      return fail(Code::BadRequest,
+                  fmt::format("--mig {}:{}: {}", index, wishes, devices.error().message));
+    }
+    gpu.mig_enabled = true;
+    gpu.mig = *std::move(devices);
   }
-  facts.gpus[gpu].mig_enabled = true;
-  facts.gpus[gpu].mig = *std::move(devices);
   return {};
 }
 
@@ -43,9 +58,11 @@ Result<CdiSource> simulated_cdi_source(const SimulatedSource& simulated) {
   BERTH_TRY(const auto platform, find_platform(simulated.platform));
   inventory::NodeFacts facts = inventory::simulated_facts(
       *platform, simulated.node.empty() ? platform->name + "-1" : simulated.node);
+  Cuts cuts;
   for (const std::string& text : simulated.cuts) {
-    BERTH_CHECK(cut(text, facts));
+    BERTH_CHECK(add_cut(text, facts.gpus.size(), cuts));
   }
+  BERTH_CHECK(cut(cuts, facts));
   CdiSource source;
   std::vector<std::string> none_missing;
   source.gpus = deviceplugin::cdi_gpus(

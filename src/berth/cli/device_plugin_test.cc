@@ -84,6 +84,14 @@ TEST_F(DevicePluginCommand, SaysWhatIsWrong) {
   o = run({"--kubelet-dir", root(), "--config", write("c.yaml", "version: v1\nflag: {}\n")});
   EXPECT_EQ(o.code, 2);
   EXPECT_THAT(o.err, HasSubstr("c.yaml:2"));
+  const std::string file = write("file", "");
+  o = run({"--kubelet-dir", root(), "--device-list-strategy", "cdi-cri", "--cdi-dir", file});
+  EXPECT_EQ(o.code, 1);
+  EXPECT_THAT(o.err, HasSubstr("--cdi-dir: no CDI spec can be written to " + file));
+  EXPECT_THAT(o.err, ::testing::Not(HasSubstr("GPUs as")));
+  o = run({"--kubelet-dir", root(), "--config", root()});
+  EXPECT_EQ(o.code, 2);
+  EXPECT_THAT(o.err, HasSubstr("is a directory"));
   o = test::berth({"device-plugin", "--platform", "dgx-h1000", "--kubelet-dir", root()});
   EXPECT_EQ(o.code, 1);
   EXPECT_THAT(o.err, HasSubstr("dgx-h100"));

@@ -1,5 +1,7 @@
 // berth hardware, its sub-commands and berth labels, with a mock of the driver's library.
 #include <cstdlib>
+#include <filesystem>
+#include <utility>
 
 #include <unistd.h>
 
@@ -54,6 +56,28 @@ TEST_F(HardwareCommands, ShowPrintsWhatOtherToolsRead) {
             hardware::platform_yaml(p));
   EXPECT_THAT(test::berth({"hardware", "show", "hgx-a100-4", "--format", "picture"}).out,
               HasSubstr("└─ socket 1"));
+}
+
+TEST_F(HardwareCommands, ShowUnderlinesAsNvidiaSmiDoesWhereColourIsAskedFor) {
+  const hardware::TopoMatrix matrix = hardware::topo_matrix(builtin("hgx-a100-4"));
+  for (const auto& [color, style] : {std::pair("always", hardware::TopoStyle::Underlined),
+                                     std::pair("never", hardware::TopoStyle::Plain)}) {
+    EXPECT_EQ(
+        test::berth({"hardware", "show", "hgx-a100-4", "--format", "topo", "--color", color}).out,
+        hardware::to_text(matrix, style));
+  }
+}
+
+TEST_F(HardwareCommands, LabelsSayWhatToTryInstead) {
+  const test::Outcome unknown = test::berth({"labels", "--platform", "nope"});
+  EXPECT_EQ(unknown.code, 1);
+  EXPECT_THAT(unknown.err, HasSubstr("; try berth hardware list\n"));
+  EXPECT_THAT(test::berth({"labels", "--platform", write("e.yaml", "")}).err,
+              Not(HasSubstr("try berth")));
+  const test::Outcome before =
+      test::berth({"labels", "--platform", "dgx-h100", "--timestamp", "-5"});
+  EXPECT_EQ(before.code, 2);
+  EXPECT_THAT(before.err, HasSubstr("--timestamp: want seconds since 1970, got \"-5\""));
 }
 
 TEST_F(HardwareCommands, AFileStandsWhereAPlatformDoes) {
@@ -129,7 +153,43 @@ TEST_F(HardwareCommands, ImportSaysWhatIsWrong) {
   EXPECT_THAT(test::berth({"hardware", "import", good, "--like", "dgx-h10"}).err,
               HasSubstr("did you mean dgx-h100?"));
   EXPECT_THAT(test::berth({"hardware", "import", good, "-o", path("no/such/folder.yaml")}).err,
-              HasSubstr("the file cannot be written"));
+              HasSubstr("folder.yaml: the file cannot be written: cannot create"));
+  EXPECT_THAT(test::berth({"hardware", "import", good, "-o", "/dev/full"}).err,
+              HasSubstr("/dev/full: the file cannot be written: No space left on device"));
+  EXPECT_THAT(test::berth({"hardware", "import", root()}).err, HasSubstr("is a directory"));
+}
+
+TEST_F(HardwareCommands, ImportReplacesAFileAsAWholeEvenBehindALink) {
+  const std::string dump = write("b.xml", hardware::nccl_xml(builtin("t4-pcie-1")));
+  const std::string old = write("old.yaml", "what was there, and longer than nothing");
+  std::filesystem::create_symlink(old, path("link.yaml"));
+  ASSERT_EQ(test::berth({"hardware", "import", dump, "-o", path("link.yaml")}).code, 0);
+  EXPECT_TRUE(std::filesystem::is_symlink(path("link.yaml")));
+  EXPECT_TRUE(read_platform_file(old));
+}
+
+TEST_F(HardwareCommands, ImportNamesThePlatformAfterTheWholeFile) {
+  const std::string topo =
+      hardware::to_text(hardware::topo_matrix(builtin("t4-pcie-1")), hardware::TopoStyle::Plain);
+  for (const auto& [file, name] : {std::pair("l40s__590.48.01.txt", "l40s-590-48-01"),
+                                   std::pair("driver-590.48", "driver-590-48"),
+                                   std::pair("topo", "topo"), std::pair(".txt", "imported")}) {
+    const test::Outcome o = test::berth({"hardware", "import", write(file, topo)});
+    EXPECT_THAT(o.out, HasSubstr(std::string("\nname: ") + name + "\n"));
+  }
+}
+
+TEST_F(HardwareCommands, AFileOfAnotherKindIsNoUnknownName) {
+  const std::string file = write("x.json", "{}");
+  EXPECT_THAT(test::berth({"hardware", "show", file}).err,
+              HasSubstr("x.json is no platform file: these are YAML"));
+  hardware::Catalogue catalogue = hardware::Catalogue::builtin();
+  const auto group = read_node_group(file + ":4", catalogue);
+  ASSERT_FALSE(group);
+  EXPECT_THAT(group.error().message, HasSubstr("x.json is no platform file"));
+  std::filesystem::create_directories(path("d.yaml"));
+  EXPECT_THAT(test::berth({"hardware", "show", path("d.yaml")}).err,
+              HasSubstr("d.yaml: is a directory"));
 }
 
 TEST_F(HardwareCommands, AMachineWithoutADriverSaysHowToSimulateOne) {

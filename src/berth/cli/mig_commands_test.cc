@@ -48,6 +48,26 @@ TEST(MigCommands, PlansAreConfigurationsOfMigParted) {
                    "      \"1g.5gb\": 7\n");
 }
 
+// A configuration's name is a node label's value and a key in YAML.
+TEST(MigCommands, AConfigurationIsNamedSoThatALabelCanChooseIt) {
+  const auto named = [](const std::string& name) {
+    return test::berth({"mig", "plan", "--card", "A100-40GB", "--want", "1g.5gb=7", "-o",
+                        "mig-parted", "--name", name});
+  };
+  EXPECT_THAT(named("all-1g.5gb").out, HasSubstr("\n  all-1g.5gb:\n"));
+  for (const std::string name : {"true", "1", "1e3", "null", "yes", "0x1F"}) {
+    EXPECT_THAT(named(name).out, HasSubstr("\n  \"" + name + "\":\n"));
+  }
+  for (const std::string& name :
+       {std::string("a: b"), std::string("a #b"), std::string("- x"), std::string(""),
+        std::string("a\nb"), std::string("-a"), std::string("a."), std::string(64, 'a')}) {
+    const test::Outcome o = named(name);
+    EXPECT_EQ(o.code, 2) << name;
+    EXPECT_EQ(o.out, "");
+    EXPECT_THAT(o.err, HasSubstr("--name: want a label's value"));
+  }
+}
+
 TEST(MigCommands, SayWhatIsWrong) {
   EXPECT_EQ(test::berth({"mig", "plan", "--card", "A100-40GB"}).code, 2);
   EXPECT_EQ(
@@ -65,6 +85,7 @@ TEST(MigCommands, SayWhatIsWrong) {
 TEST(MigCommands, ShowPrintsProfilesAndPlacements) {
   EXPECT_THAT(test::berth({"mig", "show"}).out, HasSubstr("RTX-PRO-6000-96GB"));
   EXPECT_THAT(test::berth({"mig", "show", "NVIDIA-H200"}).out, HasSubstr("{0,4}:4"));
+  EXPECT_THAT(test::berth({"mig", "show", "NVIDIA A800 80GB PCIe"}).out, HasSubstr("7g.80gb"));
   EXPECT_EQ(test::berth({"mig", "show", "T4"}).code, 1);
 }
 

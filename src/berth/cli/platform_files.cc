@@ -27,6 +27,18 @@ Parts parts_of(std::string_view text) {
   return {};
 }
 
+/// A file of another kind, told from a name that is no platform's.
+Result<void> check_is_no_other_file(const std::string& name) {
+  std::error_code failed;
+  if (!std::filesystem::exists(name, failed)) {
+    return {};
+  }
+  return fail(Code::NotFound,
+              fmt::format("{} is no platform file: these are YAML and end in .yaml or .yml; berth "
+                          "hardware import makes one of what nvidia-smi topo -m prints",
+                          name));
+}
+
 } // namespace
 
 bool is_platform_file(std::string_view text) {
@@ -48,6 +60,7 @@ Result<std::shared_ptr<const hardware::Platform>> find_platform(const std::strin
     return std::shared_ptr<const hardware::Platform>(std::shared_ptr<void>(),
                                                      platform); // not owned
   }
+  BERTH_CHECK(check_is_no_other_file(name_or_file));
   const std::vector<std::string> names = catalogue.names();
   const std::vector<std::string_view> views(names.begin(), names.end());
   const std::string_view near = nearest(name_or_file, views);
@@ -59,7 +72,11 @@ Result<std::shared_ptr<const hardware::Platform>> find_platform(const std::strin
 Result<cluster::NodeGroup> read_node_group(std::string_view text, hardware::Catalogue& catalogue) {
   const Parts parts = parts_of(text);
   if (parts.file.empty()) {
-    return cluster::parse_node_group(text, catalogue);
+    auto group = cluster::parse_node_group(text, catalogue);
+    if (!group) {
+      BERTH_CHECK(check_is_no_other_file(std::string(text.substr(0, text.rfind(':')))));
+    }
+    return group;
   }
   BERTH_TRY(hardware::Platform platform, read_platform_file(std::string(parts.file)));
   const std::string name = platform.name;

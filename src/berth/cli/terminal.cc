@@ -1,12 +1,16 @@
 #include "berth/cli/terminal.h"
 
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <charconv>
 #include <cstdlib>
 #include <iostream>
+#include <system_error>
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "berth/report/text.h"
 
@@ -35,6 +39,16 @@ Stream stream_of(std::ostream& to, int fd, const Environment& env) {
           .tty = tty,
           .width = tty ? width_of(fd, env) : std::nullopt,
           .paint = report::Painter(decide_color(ColorChoice::Auto, tty, env))};
+}
+
+bool reader_is_gone(int out) {
+  pollfd asked{.fd = out, .events = POLLOUT, .revents = 0};
+  return ::poll(&asked, 1, 0) == 1 && (asked.revents & POLLERR) != 0;
+}
+
+/// The system's words for why the last flush failed; a write before it may have left none.
+std::string reason_of(int number) {
+  return number == 0 ? "" : ": " + std::generic_category().message(number);
 }
 
 } // namespace
@@ -85,6 +99,19 @@ Terminal process_terminal(std::string_view argv0, const Environment& env) {
   return {.out = stream_of(std::cout, STDOUT_FILENO, env),
           .err = stream_of(std::cerr, STDERR_FILENO, env),
           .program = name == "kubectl-berth" ? "kubectl berth" : "berth"};
+}
+
+int finish_output(Terminal& terminal, int out, int code) {
+  errno = 0;
+  terminal.out.to->flush();
+  const int number = errno;
+  if (!terminal.out.to->good() && !reader_is_gone(out)) {
+    terminal.error(
+        fmt::format("standard output cannot be written{}; it is not whole", reason_of(number)));
+    code = code == 0 ? 1 : code;
+  }
+  terminal.err.to->flush();
+  return code;
 }
 
 Environment process_environment() {

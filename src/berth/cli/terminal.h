@@ -44,6 +44,10 @@ report::ColorUse decide_color(ColorChoice choice, bool tty, const Environment& e
 
 /// The process's own streams. Width: COLUMNS, else what the terminal says, else 80.
 Terminal process_terminal(std::string_view argv0, const Environment& env);
+/// Writes out what is buffered. A result that could not be written to `out` is told, and makes a
+/// success a failure; not so where the reader of a pipe, such as head, has had enough. Returns the
+/// exit code.
+int finish_output(Terminal& terminal, int out, int code);
 /// getenv.
 Environment process_environment();
 

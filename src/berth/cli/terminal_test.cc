@@ -1,7 +1,12 @@
 #include "berth/cli/terminal.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <fstream>
 #include <map>
 #include <sstream>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -79,6 +84,34 @@ TEST(Terminal, ErrorsSayWhatToTry) {
       err.str(),
       "error: bad flag; try berth run --help\nerror: no such file\nnote: made the namespace a\n"
       "warning: odd?[2J\n");
+}
+
+TEST(Terminal, AResultThatCannotBeWrittenIsAFailure) {
+  const int full = ::open("/dev/full", O_WRONLY | O_CLOEXEC);
+  for (const auto& [before, after] : {std::pair(0, 1), std::pair(3, 3)}) {
+    std::ofstream out("/dev/full");
+    std::ostringstream err;
+    Terminal terminal{.out = {.to = &out}, .err = {.to = &err}};
+    out << "a result";
+    EXPECT_EQ(finish_output(terminal, full, before), after);
+    EXPECT_EQ(err.str(), "error: standard output cannot be written: No space left on device; it is "
+                         "not whole\n");
+  }
+  ::close(full);
+}
+
+TEST(Terminal, WhoStopsReadingIsNotComplainedTo) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  ::close(ends[0]);
+  std::ostringstream out;
+  std::ostringstream err;
+  Terminal terminal{.out = {.to = &out}, .err = {.to = &err}};
+  EXPECT_EQ(finish_output(terminal, ends[1], 0), 0);
+  out.setstate(std::ios::badbit);
+  EXPECT_EQ(finish_output(terminal, ends[1], 0), 0);
+  EXPECT_EQ(err.str(), "");
+  ::close(ends[1]);
 }
 
 TEST(Terminal, KnowsThatItIsAKubectlPlugin) {

@@ -2,13 +2,12 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include <fmt/format.h>
 
 #include "berth/api/json.h"
 #include "berth/api/yaml.h"
+#include "berth/base/read_file.h"
 #include "berth/net/base64.h"
 
 namespace berth::client {
@@ -18,14 +17,9 @@ namespace json = api::json;
 
 constexpr std::string_view kAccountFolder = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-Result<std::string> read_file(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) {
-    return fail(Code::NotFound, fmt::format("{}: cannot be read", path.string()));
-  }
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
+Result<std::string> text_of(const std::filesystem::path& path) {
+  constexpr std::size_t kLargest = std::size_t{16} << 20U;
+  return read_file(path.string(), kLargest);
 }
 
 std::string environment(const char* name) {
@@ -91,7 +85,7 @@ class Reader {
       return wrong(fmt::format("{}-data is no base64", name), "write the file anew");
     }
     const std::string path(api::string_at(from, name));
-    return path.empty() ? Result<std::string>("") : read_file(resolved(path));
+    return path.empty() ? Result<std::string>("") : text_of(resolved(path));
   }
 
   std::filesystem::path resolved(const std::string& path) const {
@@ -152,9 +146,9 @@ Result<ServerAccess> pod_access() {
                                             environment("KUBERNETES_SERVICE_PORT"))));
   ServerAccess access{.url = std::move(url), .tls = {}, .token = {}, .token_file = {}};
   const std::filesystem::path folder(kAccountFolder);
-  BERTH_TRY(access.tls.ca, read_file(folder / "ca.crt"));
+  BERTH_TRY(access.tls.ca, text_of(folder / "ca.crt"));
   access.token_file = (folder / "token").string();
-  if (auto ns = read_file(folder / "namespace")) {
+  if (auto ns = text_of(folder / "namespace")) {
     access.ns = *std::move(ns);
   }
   return access;
@@ -184,11 +178,11 @@ Result<ServerAccess> load_access(const std::string& path, const std::string& con
     }
     file = home;
   }
-  const auto text = read_file(file);
+  const auto text = text_of(file);
   if (!text) {
     return fail(Code::NotFound,
                 fmt::format("{}; name a kubeconfig file with --kubeconfig or $KUBECONFIG",
-                            text.error().message));
+                            to_string(text.error())));
   }
   return parse_kubeconfig(*text, file, context);
 }

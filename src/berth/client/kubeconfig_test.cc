@@ -57,7 +57,10 @@ TEST(Kubeconfig, WhatCannotBeUsedIsNamed) {
   EXPECT_THAT(to_string(parse_kubeconfig("kind: Config", "f").error()),
               HasSubstr("no current-context"));
   EXPECT_THAT(to_string(parse_kubeconfig("- a", "f").error()), HasSubstr("no kubeconfig file"));
-  EXPECT_THAT(to_string(load_access("/no/such/file").error()), HasSubstr("--kubeconfig"));
+  EXPECT_THAT(to_string(load_access("/no/such/file").error()),
+              HasSubstr("/no/such/file: no such file or directory; name a kubeconfig file with "
+                        "--kubeconfig"));
+  EXPECT_THAT(to_string(load_access("/").error()), HasSubstr("/: is a directory; name"));
 }
 
 } // namespace

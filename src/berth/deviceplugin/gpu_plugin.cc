@@ -50,7 +50,13 @@ void GpuPlugin::register_with_kubelet() {
   socket_->register_plugin(
       {.resource_name = resource_.name, .endpoint = connect()},
       [this, weak = std::weak_ptr(alive_)](Result<void> result) {
-        if (weak.expired() || result) {
+        if (weak.expired()) {
+          return;
+        }
+        if (result) {
+          if (options_->on_registered) {
+            options_->on_registered(resource_.name);
+          }
           return;
         }
         log(LogLevel::Warn, kLog,

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,6 +30,8 @@ struct PluginOptions {
   hardware::ChoicePolicy policy = hardware::ChoicePolicy::Topology;
   /// How long an answer takes.
   Duration rpc_takes = Duration();
+  /// Told when a kubelet has taken a resource.
+  std::function<void(const std::string& resource)> on_registered = {};
 };
 
 /// Lives from construction to destruction; destroying it is a crash: streams end, calls fail.

@@ -115,6 +115,7 @@ void PluginSet::look() {
     rewrite_.set(backoff_, [this] { look(); });
     backoff_ = std::min(backoff_ * 2, kLastBackoff);
     if (written_.empty()) {
+      log_new_problems(plan);
       plan_ = ResourcePlan{.resources = {}, .problems = plan.problems};
       return;
     }
@@ -149,12 +150,16 @@ Result<void> PluginSet::write_specs(const NodeSpecs& specs) {
   return {};
 }
 
-void PluginSet::adopt(ResourcePlan plan) {
+void PluginSet::log_new_problems(const ResourcePlan& plan) const {
   for (const std::string& problem : plan.problems) {
     if (std::ranges::find(plan_.problems, problem) == plan_.problems.end()) {
       log(LogLevel::Error, kLog, problem);
     }
   }
+}
+
+void PluginSet::adopt(ResourcePlan plan) {
+  log_new_problems(plan);
   plan_ = std::move(plan);
   for (const PlannedResource& resource : plan_.resources) {
     serve(resource);

@@ -51,6 +51,7 @@ class PluginSet {
  private:
   void look();
   Result<void> write_specs(const NodeSpecs& specs);
+  void log_new_problems(const ResourcePlan& plan) const;
   void adopt(ResourcePlan plan);
   void serve(const PlannedResource& resource);
   bool mps_ready(const PlannedResource& resource);

@@ -2,6 +2,7 @@
 // field is required unless said otherwise here.
 #include <algorithm>
 #include <iterator>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -145,6 +146,26 @@ Platform read_platform(DocumentReading& reading) {
   return platform;
 }
 
+/// Of a file about something else, every field of a platform would be an error.
+Result<void> check_is_platform(const std::vector<api::YamlDocument>& documents,
+                               std::string_view file) {
+  constexpr std::string_view kHow =
+      "berth hardware import makes one of what nvidia-smi topo -m prints";
+  const Where where{.file = std::string(file), .line = 0, .column = 0, .field = ""};
+  if (documents.empty()) {
+    return fail_at(where, fmt::format("the file is empty, no platform file; {}", kHow));
+  }
+  if (documents.size() > 1) {
+    return fail_at(
+        where, fmt::format("a platform file holds one document, this one {}", documents.size()));
+  }
+  const auto* fields = documents.front().value.if_object();
+  if (fields == nullptr || (!fields->contains("name") && !fields->contains("gpus"))) {
+    return fail_at(where, fmt::format("no platform file: it has neither name nor gpus; {}", kHow));
+  }
+  return {};
+}
+
 /// One error as it is; several as the first one with the others as causes.
 Error joined(std::vector<Error> errors) {
   Error first = std::move(errors.front());
@@ -157,10 +178,7 @@ Error joined(std::vector<Error> errors) {
 
 Result<Platform> Catalogue::parse_platform(std::string_view yaml, std::string_view file) {
   BERTH_TRY(const auto documents, api::parse_yaml(yaml, file));
-  if (documents.size() != 1) {
-    return fail_at({.file = std::string(file), .line = 0, .column = 0, .field = ""},
-                   fmt::format("a platform file holds one document: {}", documents.size()));
-  }
+  BERTH_CHECK(check_is_platform(documents, file));
   DocumentReading reading{.document = documents.front(), .file = std::string(file), .errors = {}};
   Platform platform = read_platform(reading);
   if (reading.errors.empty()) {

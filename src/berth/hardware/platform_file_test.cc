@@ -55,6 +55,21 @@ std::string replaced(std::string text, std::string_view from, std::string_view t
   return text.replace(at, from.size(), to);
 }
 
+TEST(PlatformFile, AnotherFileIsNamedAsSuch) {
+  const auto error = [](std::string_view text) {
+    const auto read = Catalogue::parse_platform(text, "x.yaml");
+    return read ? std::string() : to_string(read.error());
+  };
+  const std::string how = "; berth hardware import makes one of what nvidia-smi topo -m prints";
+  EXPECT_EQ(error(""), "x.yaml: the file is empty, no platform file" + how);
+  EXPECT_EQ(error("# nothing\n"), "x.yaml: the file is empty, no platform file" + how);
+  EXPECT_EQ(error(kGood + "---\n" + kGood),
+            "x.yaml: a platform file holds one document, this one 2");
+  for (const std::string other : {"kind: Pod\nmetadata: {name: a}\n", "[1]\n", "words\n"}) {
+    EXPECT_EQ(error(other), "x.yaml: no platform file: it has neither name nor gpus" + how);
+  }
+}
+
 TEST(PlatformFile, ReadsEveryField) {
   const auto read = Catalogue::parse_platform(kGood, "tiny.yaml");
   ASSERT_TRUE(read) << to_string(read.error());
@@ -204,7 +219,7 @@ TEST(PlatformFile, HoldsOneDocument) {
   EXPECT_FALSE(Catalogue::parse_platform(kGood + "---\n" + kGood, "two.yaml"));
   const auto list = Catalogue::parse_platform("[1, 2]", "list.yaml");
   ASSERT_FALSE(list);
-  EXPECT_THAT(list.error().message, HasSubstr("expected a mapping"));
+  EXPECT_THAT(list.error().message, HasSubstr("no platform file"));
 }
 
 TEST(PlatformFile, PassesOnYamlErrorsWithTheirPlace) {

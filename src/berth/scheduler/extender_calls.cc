@@ -1,12 +1,11 @@
 #include "berth/scheduler/extender_calls.h"
 
-#include <fstream>
-#include <iterator>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "berth/base/read_file.h"
 #include "berth/net/base64.h"
 #include "berth/net/http_client.h"
 
@@ -44,11 +43,13 @@ Result<std::string> pem_of(std::string_view what, const std::string& data,
   if (file.empty()) {
     return "";
   }
-  std::ifstream in(file, std::ios::binary);
-  if (!in) {
-    return fail(Code::BadRequest, fmt::format("tlsConfig.{}File cannot be read: {}", what, file));
+  constexpr std::size_t kLargest = std::size_t{1} << 20U;
+  auto text = read_file(file, kLargest);
+  if (!text) {
+    return fail(Code::BadRequest,
+                fmt::format("tlsConfig.{}File cannot be read: {}", what, to_string(text.error())));
   }
-  return std::string(std::istreambuf_iterator<char>(in), {});
+  return text;
 }
 
 Result<std::shared_ptr<const net::TlsContext>> tls_of(const sched::Extender::Tls& tls) {

@@ -1,5 +1,7 @@
 #include "berth/cli/agent/agent_flags.h"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
@@ -79,6 +81,53 @@ std::vector<std::string> parts_of(std::string_view text) {
   return parts;
 }
 
+/// A socket's path, also as unix://PATH, or tcp://HOST:PORT; of another scheme a path would be
+/// made.
+Result<std::string> endpoint_of(const Values& values, std::string_view flag, std::string fallback) {
+  if (!values.has(flag)) {
+    return fallback;
+  }
+  std::string text = values.get(flag);
+  constexpr std::string_view kSeparator = "://";
+  const std::size_t at = text.find(kSeparator);
+  const bool bare = at == std::string::npos;
+  const std::string_view scheme = std::string_view(text).substr(0, bare ? 0 : at);
+  const std::string_view rest =
+      bare ? std::string_view(text) : std::string_view(text).substr(at + kSeparator.size());
+  if (rest.empty() || (!bare && scheme != "unix" && scheme != "tcp")) {
+    return fail(
+        Code::BadRequest,
+        fmt::format("{}: want unix:///PATH, a path, or tcp://HOST:PORT, got \"{}\"", flag, text));
+  }
+  return text;
+}
+
+bool is_address(const std::string& text) {
+  in6_addr parsed{};
+  return ::inet_pton(AF_INET, text.c_str(), &parsed) == 1 ||
+         ::inet_pton(AF_INET6, text.c_str(), &parsed) == 1;
+}
+
+/// A wrong server or file would be found out only when a pod resolves no name.
+Result<void> read_dns(const Values& values, node::DnsSettings& dns) {
+  dns.cluster_servers = parts_of(values.get("--cluster-dns"));
+  for (const std::string& server : dns.cluster_servers) {
+    if (!is_address(server)) {
+      return fail(Code::BadRequest,
+                  fmt::format("--cluster-dns: want IP[,IP...], got \"{}\"", server));
+    }
+  }
+  dns.cluster_domain = values.get("--cluster-domain", dns.cluster_domain);
+  dns.resolv_conf = values.get("--resolv-conf", dns.resolv_conf);
+  if (values.get("--resolv-conf").empty()) {
+    return {}; // nobody named it, or "" says that there is none, as to a kubelet
+  }
+  if (const auto text = read_text(dns.resolv_conf); !text) {
+    return fail(Code::BadRequest, fmt::format("--resolv-conf: {}", to_string(text.error())));
+  }
+  return {};
+}
+
 Result<int> max_pods_of(const std::string& text) {
   int pods = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), pods);
@@ -95,11 +144,19 @@ Result<deviceplugin::Config> plugin_config_of(const Values& values) {
   if (path.empty()) {
     return node::real_plugin_config();
   }
-  BERTH_TRY(const std::string text, read_text(path));
-  BERTH_TRY(deviceplugin::Config config,
-            deviceplugin::make_config(
-                {.file_text = text, .file_name = path, .environment = {}, .flags = {}}));
-  config.flags.plugin.device_list_strategies.cdi_cri = true;
+  if (values.get("--device-plugin", "own") == "external") {
+    return fail(Code::BadRequest, "--device-plugin-config is of --device-plugin own alone: who "
+                                  "gives the GPUs instead has a configuration of its own");
+  }
+  const auto text = read_text(path);
+  auto config = text ? deviceplugin::make_config(
+                           {.file_text = *text, .file_name = path, .environment = {}, .flags = {}})
+                     : tl::unexpected(text.error());
+  if (!config) {
+    return fail(Code::BadRequest,
+                fmt::format("--device-plugin-config: {}", to_string(config.error())));
+  }
+  config->flags.plugin.device_list_strategies.cdi_cri = true;
   return config;
 }
 
@@ -190,14 +247,13 @@ Result<MachineChoice> machine_choice(const Values& values) {
                        ? node::RealMachineOptions::Plugin::External
                        : node::RealMachineOptions::Plugin::Own;
   BERTH_CHECK(read_device_wait(values, machine));
-  machine.cri.endpoint = values.get("--container-runtime-endpoint", kContainerd);
-  machine.cri.image_endpoint = values.get("--image-service-endpoint");
+  BERTH_TRY(machine.cri.endpoint,
+            endpoint_of(values, "--container-runtime-endpoint", std::string(kContainerd)));
+  BERTH_TRY(machine.cri.image_endpoint, endpoint_of(values, "--image-service-endpoint", ""));
   BERTH_TRY(machine.max_pods, max_pods_of(values.get("--max-pods", "110")));
   BERTH_TRY(machine.labels, labels_of(values.get("--node-labels")));
   BERTH_TRY(machine.taints, taints_of(values.get("--register-with-taints")));
-  machine.dns.cluster_servers = parts_of(values.get("--cluster-dns"));
-  machine.dns.cluster_domain = values.get("--cluster-domain", machine.dns.cluster_domain);
-  machine.dns.resolv_conf = values.get("--resolv-conf", machine.dns.resolv_conf);
+  BERTH_CHECK(read_dns(values, machine.dns));
   machine.unsafe_sysctls = parts_of(values.get("--allowed-unsafe-sysctls"));
   machine.cri.without_network = without_network_of(values.get("--network-without-cni", "host"));
   machine.cri.cni = {.conf = values.get("--cni-conf-dir"), .bin = values.get("--cni-bin-dir")};

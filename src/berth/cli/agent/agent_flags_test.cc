@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "berth/testing/temp_files.h"
+
 namespace berth::cli {
 namespace {
 
@@ -56,17 +58,20 @@ TEST(AgentFlags, SayHowLongPodsAreHeldForDevices) {
   EXPECT_THAT(read({{"--device-wait", {"-1s"}}}).error().message, HasSubstr("--device-wait: "));
 }
 
-TEST(AgentFlags, SayWhatANetworkIs) {
+class AgentFiles : public test::TempFiles {};
+
+TEST_F(AgentFiles, SayWhatANetworkIs) {
+  const std::string resolv_conf = write("resolv.conf", "nameserver 10.0.0.1\n");
   const auto choice = read({{"--cluster-dns", {"10.96.0.10,10.96.0.11"}},
                             {"--cluster-domain", {"example.org"}},
-                            {"--resolv-conf", {"/run/resolv.conf"}},
+                            {"--resolv-conf", {resolv_conf}},
                             {"--allowed-unsafe-sysctls", {"net.core.*,kernel.msgmax"}},
                             {"--network-without-cni", {"none"}}});
   ASSERT_TRUE(choice.has_value());
   const node::RealMachineOptions& machine = choice->machine;
   EXPECT_THAT(machine.dns.cluster_servers, ElementsAre("10.96.0.10", "10.96.0.11"));
   EXPECT_EQ(machine.dns.cluster_domain, "example.org");
-  EXPECT_EQ(machine.dns.resolv_conf, "/run/resolv.conf");
+  EXPECT_EQ(machine.dns.resolv_conf, resolv_conf);
   EXPECT_THAT(machine.unsafe_sysctls, ElementsAre("net.core.*", "kernel.msgmax"));
   EXPECT_EQ(machine.cri.without_network, WithoutNetwork::Refuse);
 }
@@ -86,6 +91,50 @@ TEST(AgentFlags, AreRefusedByName) {
   EXPECT_THAT(read({{"--max-pods", {"none"}}}).error().message, HasSubstr("--max-pods: want"));
   EXPECT_THAT(read({{"--node-labels", {"=x"}}}).error().message, HasSubstr("--node-labels: want"));
   EXPECT_THAT(read({{"--reserved-cpus", {"x"}}}).error().message, HasSubstr("--reserved-cpus:"));
+}
+
+TEST(AgentFlags, WhereARuntimeListensIsASocketOrAHost) {
+  for (const std::string good :
+       {"unix:///run/crio/crio.sock", "/run/crio/crio.sock", "tcp://127.0.0.1:9000"}) {
+    EXPECT_EQ(read({{"--container-runtime-endpoint", {good}}})->machine.cri.endpoint, good);
+    EXPECT_EQ(read({{"--image-service-endpoint", {good}}})->machine.cri.image_endpoint, good);
+  }
+  for (const std::string bad : {"http://x", "unix://", ""}) {
+    const auto choice = read({{"--container-runtime-endpoint", {bad}}});
+    ASSERT_FALSE(choice) << bad;
+    EXPECT_EQ(choice.error().code, Code::BadRequest);
+    EXPECT_THAT(choice.error().message, HasSubstr("--container-runtime-endpoint: want unix://"));
+  }
+}
+
+TEST(AgentFlags, NameServersAreAddresses) {
+  EXPECT_TRUE(read({{"--cluster-dns", {"10.96.0.10,fd00::a"}}}));
+  for (const std::string bad : {"kube-dns", "10.96.0", "10.96.0.10,x"}) {
+    const auto choice = read({{"--cluster-dns", {bad}}});
+    ASSERT_FALSE(choice) << bad;
+    EXPECT_EQ(choice.error().code, Code::BadRequest);
+    EXPECT_THAT(choice.error().message, HasSubstr("--cluster-dns: want IP"));
+  }
+}
+
+// Found out here, and not when the runtime answers at last.
+TEST_F(AgentFiles, AreReadAtOnce) {
+  const auto error = [](Flags flags) {
+    const auto choice = read(std::move(flags));
+    EXPECT_FALSE(choice);
+    EXPECT_EQ(choice.error().code, Code::BadRequest) << "wrong flags, as berth device-plugin says";
+    return choice.error().message;
+  };
+  EXPECT_EQ(error({{"--resolv-conf", {path("none")}}}),
+            "--resolv-conf: " + path("none") + ": no such file or directory");
+  EXPECT_TRUE(read({{"--resolv-conf", {""}}}));
+  EXPECT_EQ(error({{"--device-plugin-config", {root()}}}),
+            "--device-plugin-config: " + root() + ": is a directory");
+  const std::string file = write("config.yaml", "version: v1\nflag: {}\n");
+  EXPECT_THAT(error({{"--device-plugin-config", {file}}}),
+              HasSubstr("--device-plugin-config: " + file + ":2:7: flag: "));
+  EXPECT_THAT(error({{"--device-plugin-config", {file}}, {"--device-plugin", {"external"}}}),
+              HasSubstr("--device-plugin-config is of --device-plugin own alone"));
 }
 
 } // namespace

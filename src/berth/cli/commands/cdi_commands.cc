@@ -3,11 +3,9 @@
 #include <sys/sysmacros.h>
 
 #include <cerrno>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include <boost/json/object.hpp>
@@ -18,6 +16,7 @@
 #include "berth/cdi/apply.h"
 #include "berth/cdi/spec_files.h"
 #include "berth/cli/commands/commands.h"
+#include "berth/cli/run/manifest_files.h"
 
 namespace berth::cli {
 namespace {
@@ -59,11 +58,19 @@ int list(const Invocation& invocation) {
 
 // ---- validate -----------------------------------------------------------------------------------
 
+Result<cdi::Spec> spec_at(const std::string& path) {
+  if (path != "-") {
+    return cdi::read_spec_file(path);
+  }
+  BERTH_TRY(const std::string text, read_text(path));
+  return cdi::read_spec_text(text, "standard input");
+}
+
 int validate(const Invocation& invocation) {
   Terminal& terminal = invocation.terminal;
   int code = kDone;
   for (const std::string& path : invocation.values.arguments) {
-    const auto spec = cdi::read_spec_file(path);
+    const auto spec = spec_at(path);
     if (!spec) {
       terminal.error(to_string(spec.error()));
       code = kFailed;
@@ -92,26 +99,32 @@ Result<cdi::DeviceNumber> stat_device(const std::string& path) {
 }
 
 Result<api::json::value> read_config(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::stringstream text;
-  text << in.rdbuf();
-  std::error_code failed;
-  if (!in || !std::filesystem::is_regular_file(path, failed)) {
-    return fail(Code::NotFound, fmt::format("the OCI spec cannot be read: {}", path));
-  }
-  BERTH_TRY(api::json::value document, api::parse_json(text.str(), path));
+  BERTH_TRY(const std::string text, read_text(path));
+  const std::string name = path == "-" ? "standard input" : path;
+  BERTH_TRY(api::json::value document, api::parse_json(text, name));
   if (!document.is_object()) {
-    return fail_at({.file = path, .line = 1, .column = 1, .field = {}}, "an OCI spec is an object");
+    return fail_at({.file = name, .line = 1, .column = 1, .field = {}}, "an OCI spec is an object");
   }
   return document;
+}
+
+/// An error of the document is one of its file; a device that cannot be had is none.
+Error in_config(Error error, const std::string& path) {
+  if (error.where && error.where->file.empty()) {
+    error.where->file = path;
+  }
+  return error;
 }
 
 Result<std::string> applied(const Values& values, Terminal& terminal) {
   BERTH_TRY(api::json::value document, read_config(values.get("--spec")));
   const cdi::SpecDirectories found = cdi::read_spec_directories(directories_of(values));
   note_trouble(found, terminal);
-  BERTH_CHECK(
-      cdi::apply_devices(found.registry, values.arguments, document.as_object(), &stat_device));
+  if (auto done =
+          cdi::apply_devices(found.registry, values.arguments, document.as_object(), &stat_device);
+      !done) {
+    return tl::unexpected(in_config(std::move(done).error(), values.get("--spec")));
+  }
   return api::to_pretty_json(document) + "\n";
 }
 
@@ -123,7 +136,8 @@ int apply(const Invocation& invocation) {
   }
   const auto text = applied(invocation.values, terminal);
   if (!text) {
-    terminal.error(to_string(text.error()), terminal.program + " cdi list");
+    const bool of_config = text.error().where.has_value(); // a list of devices is no help with it
+    terminal.error(to_string(text.error()), of_config ? "" : terminal.program + " cdi list");
     return kFailed;
   }
   *terminal.out.to << *text;
@@ -165,7 +179,7 @@ Command cdi_validate_command_table() {
                           "error, and so are names, versions and edits that break the rules of CDI "
                           "1.1.0. Errors name file, line and field."},
           .arguments = {{.name = "FILE",
-                         .help = "a spec in YAML or JSON",
+                         .help = "a spec in YAML or JSON, or - for standard input",
                          .need = Argument::Need::OneOrMore,
                          .offers = Offers::Files}},
           .examples = {{"a spec that a driver installed", "cdi validate /var/run/cdi/nvidia.yaml"}},
@@ -177,30 +191,31 @@ Command cdi_validate_command_table() {
 }
 
 Command cdi_apply_command_table() {
-  return {.name = "cdi apply",
-          .summary = "show what CDI devices make of a container",
-          .synopsis = {"--spec CONFIG [--spec-dir DIRECTORY]... NAME..."},
-          .description = {"Prints the OCI runtime spec with the devices in it, as a runtime would "
-                          "hand it on: environment, device nodes with their cgroup rules, mounts, "
-                          "hooks. The file itself is left as it is. If a name does not resolve "
-                          "nothing is printed; numbers of device nodes that a spec leaves out are "
-                          "looked up on this machine."},
-          .arguments = {{.name = "NAME",
-                         .help = "a device, nvidia.com/gpu=0",
-                         .need = Argument::Need::OneOrMore}},
-          .flags = {{.name = "--spec",
-                     .value = "CONFIG",
-                     .help = "the container's config.json",
-                     .group = "WHAT",
-                     .offers = Offers::Files},
-                    spec_dir_flag()},
-          .examples = {{"two GPUs", "cdi apply --spec config.json nvidia.com/gpu=0 "
-                                    "nvidia.com/gpu=1"}},
-          .exit_codes = {{kDone, "printed"},
-                         {kFailed, "the OCI spec cannot be read, or a device cannot be had"},
-                         {kUsage, "the command line is wrong"}},
-          .see_also = {"berth cdi list"},
-          .run = &apply};
+  return {
+      .name = "cdi apply",
+      .summary = "show what CDI devices make of a container",
+      .synopsis = {"--spec CONFIG [--spec-dir DIRECTORY]... NAME..."},
+      .description = {"Prints the OCI runtime spec with the devices in it, as a runtime would "
+                      "hand it on: environment, device nodes with their cgroup rules, mounts, "
+                      "hooks. The file itself is left as it is. If a name does not resolve "
+                      "nothing is printed; numbers of device nodes that a spec leaves out are "
+                      "looked up on this machine."},
+      .arguments = {{.name = "NAME",
+                     .help = "a device, nvidia.com/gpu=0",
+                     .need = Argument::Need::OneOrMore}},
+      .flags = {{.name = "--spec",
+                 .value = "CONFIG",
+                 .help = "the container's config.json, or - for standard input",
+                 .group = "WHAT",
+                 .offers = Offers::Files},
+                spec_dir_flag()},
+      .examples = {{"two GPUs", "cdi apply --spec config.json nvidia.com/gpu=0 "
+                                "nvidia.com/gpu=1"}},
+      .exit_codes = {{kDone, "printed"},
+                     {kFailed, "the OCI spec cannot be read or is none, or a device cannot be had"},
+                     {kUsage, "the command line is wrong"}},
+      .see_also = {"berth cdi list"},
+      .run = &apply};
 }
 
 } // namespace berth::cli

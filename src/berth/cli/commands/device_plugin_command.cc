@@ -1,11 +1,13 @@
 // berth device-plugin: the GPUs of this machine, or of a simulated one, given to a kubelet.
+#include <unistd.h>
+
+#include <cerrno>
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <system_error>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "berth/cdi/spec_store.h"
 #include "berth/cli/commands/commands.h"
@@ -17,6 +19,7 @@
 #include "berth/deviceplugin/host_driver.h"
 #include "berth/deviceplugin/mps/command_runner.h"
 #include "berth/deviceplugin/plugin_set.h"
+#include "berth/deviceplugin/registration_notice.h"
 #include "berth/deviceplugin/wire/kubelet_directory.h"
 #include "berth/inventory/simulated_inventory.h"
 #include "berth/net/asio_background.h"
@@ -91,16 +94,20 @@ class Process {
  public:
   Process(Options options, Terminal& terminal)
       : options_(std::move(options)), terminal_(&terminal),
-        socket_(loop_, {.directory = deviceplugin::device_plugins_directory(options_.kubelet_dir)}),
+        plugins_dir_(deviceplugin::device_plugins_directory(options_.kubelet_dir)),
+        socket_(loop_, {.directory = plugins_dir_}),
+        notice_(
+            loop_, plugins_dir_, [this](const std::string& line) { terminal_->note(line); },
+            [this](const std::string& line) { terminal_->warn(line); }),
         specs_(options_.cdi_dir), programs_(net::make_background(loop_)), commands_(*programs_) {}
 
   Result<void> run() {
-    for (const std::string& remark : options_.config.remarks) {
-      terminal_->warn(remark);
-    }
     if (const auto found = open_inventory(); !found) {
       if (options_.config.flags.fail_on_init_error) {
         return tl::unexpected(found.error());
+      }
+      for (const std::string& remark : options_.config.remarks) {
+        terminal_->warn(remark); // else the plugins log them
       }
       terminal_->warn(fmt::format("{}; nothing is advertised", found.error().message));
     } else {
@@ -128,7 +135,23 @@ class Process {
                : Result<void>();
   }
 
+  /// Plugins would try again and again to write their specs there.
+  Result<void> check_cdi_directory() const {
+    std::error_code failed;
+    fs::create_directories(options_.cdi_dir, failed);
+    if (!failed && ::access(options_.cdi_dir.c_str(), W_OK) != 0) {
+      failed = std::error_code(errno, std::generic_category());
+    }
+    return failed ? fail(Code::Unavailable, fmt::format("--cdi-dir: no CDI spec can be written to "
+                                                        "{}: {}",
+                                                        options_.cdi_dir, failed.message()))
+                  : Result<void>();
+  }
+
   Result<void> start() {
+    if (options_.config.flags.plugin.device_list_strategies.any_cdi()) {
+      BERTH_CHECK(check_cdi_directory());
+    }
     const deviceplugin::Flags& flags = options_.config.flags;
     BERTH_TRY(deviceplugin::DriverNodes nodes,
               deviceplugin::host_driver_nodes({.root = flags.nvidia_dev_root.empty()
@@ -136,9 +159,6 @@ class Process {
                                                            : flags.nvidia_dev_root,
                                                .imex = options_.config.imex,
                                                .driver_version = inventory_->survey().driver}));
-    for (const std::string& note : nodes.notes) {
-      terminal_->note(note);
-    }
     plugins_ = std::make_unique<deviceplugin::PluginSet>(
         deviceplugin::PluginPlace{.loop = &loop_,
                                   .inventory = inventory_.get(),
@@ -146,12 +166,16 @@ class Process {
                                   .socket = &socket_,
                                   .commands = &commands_},
         deviceplugin::PluginOptions{
-            .config = options_.config, .nodes = std::move(nodes), .policy = options_.policy});
-    terminal_->note(fmt::format("{} GPUs as {}; kubelet: {}", inventory_->gpus().size(),
-                                fmt::join(plugins_->resources(), ", "), options_.kubelet_dir));
-    for (const std::string& problem : plugins_->problems()) {
-      terminal_->warn(problem);
-    }
+            .config = options_.config,
+            .nodes = std::move(nodes),
+            .policy = options_.policy,
+            .on_registered = [this](const std::string& name) { notice_.registered(name); }});
+    terminal_->note(fmt::format("{}; kubelet: {}",
+                                advertised_text(*plugins_, inventory_->gpus().size()),
+                                options_.kubelet_dir));
+    std::error_code unknown;
+    notice_.begin([this] { return plugins_->resources(); },
+                  fs::exists(plugins_dir_ + "/kubelet.sock", unknown));
     return {};
   }
 
@@ -159,7 +183,9 @@ class Process {
   Terminal* terminal_;
   net::AsioLoop loop_;
   std::unique_ptr<inventory::Inventory> inventory_;
+  std::string plugins_dir_; ///< where kubelet.sock is
   deviceplugin::KubeletDirectory socket_;
+  deviceplugin::RegistrationNotice notice_;
   cdi::DirectoryStore specs_;
   std::unique_ptr<Background> programs_;
   deviceplugin::ProcessRunner commands_;
@@ -243,7 +269,9 @@ Command device_plugin_command_table() {
           {"Runs the GPU device plugin beside a kubelet, Kubernetes' own or berth's, in the place "
            "of NVIDIA's: same resource name, device ids, environment and CDI names. It registers "
            "whenever the kubelet starts, tells it at once of GPUs that fail, and of those that are "
-           "well again. An interrupt or SIGTERM ends it.",
+           "well again. It says when a kubelet has taken a resource, and warns if none has after "
+           "ten "
+           "seconds. An interrupt or SIGTERM ends it.",
            "With --platform the GPUs are simulated, so that schedulers and monitoring can be tried "
            "against a real kubelet without any."},
       .flags = flags(),

@@ -17,6 +17,7 @@
 #include "berth/hardware/platform.h"
 #include "berth/report/table.h"
 #include "berth/report/text.h"
+#include "berth/report/tone.h"
 
 namespace berth::cli {
 namespace {
@@ -159,6 +160,11 @@ std::string overview(const Platform& p, report::TableStyle style) {
   return fmt::format("{}\n{}{}{}", facts_of(p), matrix_table(p, style), kLegend, nics_of(p, style));
 }
 
+/// Where colour goes, the underline that nvidia-smi prints goes too.
+bool shows_codes(const Stream& out) {
+  return out.paint(report::Tone::Strong, "x") != "x";
+}
+
 int show_platform(const Invocation& invocation) {
   const auto platform = find_platform(invocation.values.arguments[0]);
   if (!platform) {
@@ -168,9 +174,10 @@ int show_platform(const Invocation& invocation) {
   }
   const std::string format = invocation.values.get("--format", "overview");
   const Stream& out = invocation.terminal.out;
-  *out.to << (format == "topo"       ? hardware::to_text(hardware::topo_matrix(**platform),
-                                                   out.tty ? hardware::TopoStyle::Underlined
-                                                                 : hardware::TopoStyle::Plain)
+  *out.to << (format == "topo"
+                  ? hardware::to_text(hardware::topo_matrix(**platform),
+                                      shows_codes(out) ? hardware::TopoStyle::Underlined
+                                                       : hardware::TopoStyle::Plain)
               : format == "nccl-xml" ? hardware::nccl_xml(**platform)
               : format == "picture"  ? hardware::picture(**platform)
               : format == "yaml"     ? hardware::platform_yaml(**platform)

@@ -1,9 +1,14 @@
 // berth hardware import FILE: a machine of yours as a platform file.
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <string>
+#include <system_error>
 
 #include <fmt/format.h>
 
+#include "berth/base/replace_file.h"
 #include "berth/cli/commands/commands.h"
 #include "berth/cli/platform_files.h"
 #include "berth/cli/run/manifest_files.h"
@@ -13,10 +18,21 @@
 namespace berth::cli {
 namespace {
 
+namespace fs = std::filesystem;
+
+/// Without the extension; ".48" of "driver-590.48" is none.
+std::string_view stem_of(std::string_view name) {
+  const std::size_t dot = name.rfind('.');
+  const bool number =
+      dot != std::string_view::npos &&
+      std::ranges::all_of(name.substr(dot + 1), [](char c) { return c >= '0' && c <= '9'; });
+  return number ? name : name.substr(0, dot);
+}
+
 /// "/tmp/My Node_topo.txt" -> "my-node-topo": what of a file's name can be a platform's.
 std::string name_from(std::string_view path) {
   path.remove_prefix(std::min(path.rfind('/') + 1, path.size()));
-  path = path.substr(0, path.find('.'));
+  path = stem_of(path);
   std::string name;
   for (const char c : path.substr(0, 50)) {
     const bool upper = c >= 'A' && c <= 'Z';
@@ -33,11 +49,23 @@ std::string name_from(std::string_view path) {
   return name.empty() ? "imported" : name;
 }
 
-Result<void> write_file(const std::string& path, const std::string& text) {
-  std::ofstream out(path, std::ios::trunc);
+/// A device or a pipe is written to; a file, behind a link too, is replaced as a whole.
+Result<void> write_to(const std::string& path, const std::string& text) {
+  std::error_code failed;
+  const fs::path real = fs::canonical(path, failed);
+  if (failed || fs::is_regular_file(real, failed)) {
+    return replace_file(real.empty() ? path : real.string(), text, 0644);
+  }
+  errno = 0;
+  std::ofstream out(path);
   out << text << std::flush;
-  if (!out) {
-    return fail(Code::Unavailable, fmt::format("{}: the file cannot be written", path));
+  return out ? Result<void>() : fail(Code::Unavailable, std::generic_category().message(errno));
+}
+
+Result<void> write_file(const std::string& path, const std::string& text) {
+  if (const auto written = write_to(path, text); !written) {
+    return fail(written.error().code,
+                fmt::format("{}: the file cannot be written: {}", path, written.error().message));
   }
   return {};
 }

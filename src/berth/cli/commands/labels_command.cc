@@ -1,6 +1,7 @@
 // berth labels: what GPU feature discovery would say of a node.
 #include <charconv>
 #include <string>
+#include <string_view>
 
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
@@ -55,7 +56,7 @@ Result<LabelOptions> options_of(const Values& values) {
     const std::string seconds = values.get("--timestamp");
     std::int64_t value = 0;
     const auto end = std::from_chars(seconds.data(), seconds.data() + seconds.size(), value);
-    if (end.ec != std::errc() || end.ptr != seconds.data() + seconds.size()) {
+    if (end.ec != std::errc() || end.ptr != seconds.data() + seconds.size() || value < 0) {
       return fail(Code::BadRequest,
                   fmt::format("--timestamp: want seconds since 1970, got \"{}\"", seconds));
     }
@@ -79,13 +80,25 @@ Result<std::string> labels_text(const Values& values) {
   return format == "json" ? api::to_pretty_json(object) + "\n" : api::to_yaml(object);
 }
 
+/// What to try; "" where the error itself says it.
+std::string_view hint_for(const Error& error, bool simulated) {
+  if (error.code == Code::BadRequest) {
+    return "labels --help";
+  }
+  if (!simulated) {
+    return "labels --platform dgx-h100";
+  }
+  return error.code == Code::NotFound ? "hardware list" : "";
+}
+
 int show_labels(const Invocation& invocation) {
   const auto text = labels_text(invocation.values);
   if (!text) {
     const bool usage = text.error().code == Code::BadRequest;
-    invocation.terminal.error(to_string(text.error()),
-                              usage ? invocation.terminal.program + " labels --help"
-                                    : invocation.terminal.program + " labels --platform dgx-h100");
+    const std::string_view hint = hint_for(text.error(), invocation.values.has("--platform"));
+    invocation.terminal.error(
+        to_string(text.error()),
+        hint.empty() ? "" : fmt::format("{} {}", invocation.terminal.program, hint));
     return usage ? kUsage : kFailed;
   }
   *invocation.terminal.out.to << *text;

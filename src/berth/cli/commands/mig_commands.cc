@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "berth/api/yaml.h"
 #include "berth/base/suggest.h"
 #include "berth/cli/commands/commands.h"
 #include "berth/hardware/mig/layout.h"
@@ -93,7 +94,9 @@ std::string mig_parted(const MigCard& card, const std::vector<MigLayout>& layout
   for (const int device : card.pci_devices) {
     filter.push_back(fmt::format("\"0x{:04X}10DE\"", device));
   }
-  std::string out = fmt::format("version: v1\nmig-configs:\n  {}:\n", name);
+  std::string key = api::to_yaml(api::json::value(name)); // "true" would be no name without quotes
+  key.pop_back();                                         // the end of its line
+  std::string out = fmt::format("version: v1\nmig-configs:\n  {}:\n", key);
   for (std::size_t i = 0; i < layouts.size(); ++i) {
     out += fmt::format("  - device-filter: [{}]\n    devices: [{}]\n    mig-enabled: true\n"
                        "    mig-devices:\n",
@@ -124,10 +127,29 @@ Result<std::optional<int>> cards_of(const Values& values) {
   return cards;
 }
 
+/// Nodes choose their configuration by a label's value, so that no other name is of use.
+Result<std::string> name_of(const Values& values) {
+  constexpr std::size_t kLongest = 63;
+  const std::string name = values.get("--name", "planned");
+  const auto alphanumeric = [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  };
+  const auto allowed = [&](char c) { return alphanumeric(c) || c == '-' || c == '_' || c == '.'; };
+  if (name.empty() || name.size() > kLongest || !alphanumeric(name.front()) ||
+      !alphanumeric(name.back()) || !std::ranges::all_of(name, allowed)) {
+    return fail(Code::BadRequest,
+                fmt::format("--name: want a label's value, up to {} letters, digits, '-', '_' and "
+                            "'.', a letter or digit first and last, got \"{}\"",
+                            kLongest, name));
+  }
+  return name;
+}
+
 struct Asked {
   const MigCard* card = nullptr;
   std::vector<MigWish> wishes;
   std::optional<int> cards;
+  std::string name; ///< of the configuration
 };
 
 Result<Asked> asked_of(const Values& values) {
@@ -138,6 +160,7 @@ Result<Asked> asked_of(const Values& values) {
   }
   Asked asked;
   BERTH_TRY(asked.cards, cards_of(values));
+  BERTH_TRY(asked.name, name_of(values));
   BERTH_TRY(asked.card, find_card(values.get("--card")));
   BERTH_TRY(asked.wishes, hardware::parse_mig_wishes(values.get("--want"), *asked.card));
   return asked;
@@ -171,8 +194,7 @@ int plan(const Invocation& invocation) {
     return kDoesNotFit;
   }
   *terminal.out.to << (invocation.values.get("--output") == "mig-parted"
-                           ? mig_parted(*asked->card, *layouts,
-                                        invocation.values.get("--name", "planned"))
+                           ? mig_parted(*asked->card, *layouts, asked->name)
                            : plan_table(*asked->card, *layouts, {.paint = terminal.out.paint}));
   return kDone;
 }
@@ -232,7 +254,7 @@ Command mig_plan_command_table() {
            "MIG manager, which let the driver choose the places."},
       .flags = {{.name = "--card",
                  .value = "CARD",
-                 .help = "the GPU: a name of berth mig show, or a product",
+                 .help = "the GPU: a name of berth mig show, or a product as nvidia-smi prints it",
                  .group = "WHAT"},
                 {.name = "--want",
                  .value = "LIST",
@@ -252,7 +274,7 @@ Command mig_plan_command_table() {
                  .offers = Offers::Choices},
                 {.name = "--name",
                  .value = "NAME",
-                 .help = "of the configuration in mig-parted's file",
+                 .help = "of the configuration in mig-parted's file, a label's value",
                  .group = "OUTPUT",
                  .fallback = "planned"}},
       .examples =

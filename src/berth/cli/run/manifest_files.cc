@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <iterator>
 #include <optional>
@@ -11,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "berth/base/read_file.h"
 #include "berth/model/elastic_quota.h"
 #include "berth/model/node.h"
 #include "berth/model/node_report.h"
@@ -72,8 +72,11 @@ Result<std::string> read_stream(std::istream& in, const std::string& name) {
   while (in.read(buffer, sizeof buffer), in.gcount() > 0) {
     text.append(buffer, static_cast<std::size_t>(in.gcount()));
     if (text.size() > kLargestFile) {
-      return fail_at({.file = name}, "larger than 64 MiB: split it");
+      return fail_at({.file = name}, "larger than 64 MiB");
     }
+  }
+  if (in.bad()) {
+    return fail_at({.file = name}, "cannot be read; is it a directory?");
   }
   return text;
 }
@@ -174,15 +177,11 @@ Result<std::string> read_text(const std::string& path) {
   if (path == "-") {
     return read_stream(std::cin, std::string(kStandardInput));
   }
-  std::error_code problem;
-  if (!fs::exists(path, problem)) {
-    return fail_at({.file = path}, "no such file or directory");
+  auto text = read_file(path, kLargestFile);
+  if (!text) {
+    text.error().code = Code::Invalid; // of what the user named, like any other fault in it
   }
-  std::ifstream in(path, std::ios::binary);
-  if (!in) {
-    return fail_at({.file = path}, "cannot be opened");
-  }
-  return read_stream(in, path);
+  return text;
 }
 
 ManifestFiles read_manifest_files(const std::vector<std::string>& paths, Depth depth,

@@ -12,7 +12,8 @@
 
 namespace berth::cli {
 
-/// A whole file, or standard input for "-". At most 64 MiB. Errors name the path.
+/// A whole file (a pipe or a device too), or standard input for "-". At most 64 MiB. Errors name
+/// the path and say why: it is a directory, say.
 Result<std::string> read_text(const std::string& path);
 
 struct ManifestFiles {

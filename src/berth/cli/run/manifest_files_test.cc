@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -77,6 +78,24 @@ TEST_F(ManifestFilesTest, ADirectoryWithoutManifestsSaysSo) {
 
 TEST_F(ManifestFilesTest, AMissingFileSaysSo) {
   EXPECT_EQ(error_of(root() + "/none.yaml"), "none.yaml: no such file or directory");
+}
+
+// A directory is no empty file: a process would run with defaults that nobody asked for.
+TEST_F(ManifestFilesTest, ADirectoryIsNoText) {
+  const auto text = read_text(root());
+  ASSERT_FALSE(text);
+  EXPECT_EQ(to_string(text.error()), root() + ": is a directory");
+}
+
+TEST_F(ManifestFilesTest, StandardInputThatCannotBeReadIsNotEmpty) {
+  std::filebuf folder;
+  ASSERT_NE(folder.open(root(), std::ios::in), nullptr);
+  std::streambuf* const before = std::cin.rdbuf(&folder);
+  const auto text = read_text("-");
+  std::cin.rdbuf(before);
+  std::cin.clear();
+  ASSERT_FALSE(text);
+  EXPECT_EQ(to_string(text.error()), "standard input: cannot be read; is it a directory?");
 }
 
 TEST_F(ManifestFilesTest, OneErrorAFile) {

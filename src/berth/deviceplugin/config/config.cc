@@ -67,18 +67,20 @@ Result<std::string> resource_name(std::string_view name) {
 Result<void> validate(const Config& config) {
   if (config.sharing.strategy() == inventory::Sharing::Mps) {
     if (config.flags.mig_strategy == inventory::MigStrategy::Mixed) {
-      return fail(Code::Invalid, "using --mig-strategy=mixed is not supported with MPS");
+      return fail_at({.file = {}, .field = "sharing.mps"},
+                     "using --mig-strategy=mixed is not supported with MPS");
     }
     if (config.flags.mps_root.empty()) {
-      return fail(Code::Invalid, "using MPS requires --mps-root to be specified");
+      return fail_at({.file = {}, .field = "sharing.mps"},
+                     "using MPS requires --mps-root to be specified");
     }
   }
   const std::vector<std::int64_t>& ids = config.imex.channel_ids;
   if (!ids.empty() && ids != std::vector<std::int64_t>{0}) {
-    return fail(Code::Invalid,
-                fmt::format("invalid IMEX channel IDs: invalid IMEX config: channelIDs must be [] "
-                            "or [0]; found [{}]",
-                            fmt::join(ids, " ")));
+    return fail_at({.file = {}, .field = "imex.channelIDs"},
+                   fmt::format("invalid IMEX channel IDs: invalid IMEX config: channelIDs must be "
+                               "[] or [0]; found [{}]",
+                               fmt::join(ids, " ")));
   }
   return {};
 }

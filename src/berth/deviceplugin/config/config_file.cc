@@ -144,7 +144,21 @@ void read_config(const Field& in, Config& out) {
   in.within("imex", [&](const Field& field) { read_imex(field, out.imex); });
 }
 
+Where place_of(const std::string& field, const api::YamlDocument& document, std::string_view file) {
+  const api::Position at = document.positions.find(api::pointer_of(field));
+  return {.file = std::string(file), .line = at.line, .column = at.column, .field = field};
+}
+
 } // namespace
+
+std::optional<Where> place_in_config_file(const std::string& field, std::string_view text,
+                                          std::string_view file) {
+  const auto documents = api::parse_yaml(text, file);
+  return documents && documents->size() == 1 &&
+                 api::find_path(documents->front().value, field) != nullptr
+             ? std::optional(place_of(field, documents->front(), file))
+             : std::nullopt;
+}
 
 Result<Config> read_config_file(std::string_view text, std::string_view file) {
   BERTH_TRY(const std::vector<api::YamlDocument> documents, api::parse_yaml(text, file));
@@ -161,9 +175,7 @@ Result<Config> read_config_file(std::string_view text, std::string_view file) {
   read_config(Field(document.value, failure), config);
   if (failure) {
     const std::string field = failure->where ? failure->where->field : std::string();
-    const api::Position at = document.positions.find(api::pointer_of(field));
-    failure->where =
-        Where{.file = std::string(file), .line = at.line, .column = at.column, .field = field};
+    failure->where = place_of(field, document, file);
     return tl::unexpected(*std::move(failure));
   }
   return config;

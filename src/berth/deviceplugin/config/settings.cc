@@ -235,6 +235,17 @@ Result<void> apply_flags(const ConfigSources& sources, Config& config) {
   return {};
 }
 
+/// An error of the whole configuration, at its place in the file if it is the file's: what flags or
+/// environment said instead has none.
+Error placed(Error error, const Imex& in_file, const Config& config, const ConfigSources& sources) {
+  const std::string field = error.where ? error.where->field : std::string();
+  const bool overridden = field.starts_with("imex") && config.imex != in_file;
+  error.where = field.empty() || overridden || !sources.file_text
+                    ? std::nullopt
+                    : place_in_config_file(field, *sources.file_text, sources.file_name);
+  return error;
+}
+
 } // namespace
 
 std::string config_file_name(const ConfigSources& sources) {
@@ -249,6 +260,7 @@ Result<Config> make_config(const ConfigSources& sources) {
   if (sources.file_text) {
     BERTH_TRY(config, read_config_file(*sources.file_text, sources.file_name));
   }
+  const Imex in_file = config.imex;
   BERTH_CHECK(apply_environment(sources, config));
   BERTH_CHECK(apply_flags(sources, config));
   if (config.flags.nvidia_dev_root.empty()) {
@@ -257,7 +269,9 @@ Result<Config> make_config(const ConfigSources& sources) {
   config.health =
       read_health_checks(variable(sources, "DP_DISABLE_HEALTHCHECKS").value_or(""),
                          variable(sources, "DP_ENABLE_HEALTHCHECKS").value_or(""), config.remarks);
-  BERTH_CHECK(validate(config));
+  if (auto valid = validate(config); !valid) {
+    return tl::unexpected(placed(std::move(valid).error(), in_file, config, sources));
+  }
   return config;
 }
 

@@ -125,6 +125,21 @@ TEST(Settings, WhatIsWrongIsNamedBySource) {
             "[1 2]");
 }
 
+// What only the whole configuration shows to be wrong is told where the file says it, unless
+// something else said it instead.
+TEST(Settings, WhatIsWrongInTheFileIsNamedByItsPlace) {
+  const auto place = [](ConfigSources sources) {
+    sources.file_name = "config.yaml";
+    const auto config = make_config(sources);
+    return config || !config.error().where ? std::string() : to_string(*config.error().where);
+  };
+  const std::string imex = "version: v1\nimex:\n  channelIDs: [1, 2]\n";
+  EXPECT_EQ(place({.file_text = imex}), "config.yaml:3:15: imex.channelIDs");
+  EXPECT_EQ(place({.file_text = imex, .environment = from({{"IMEX_CHANNEL_IDS", "3"}})}), "");
+  EXPECT_EQ(place({.file_text = "sharing:\n  mps: {resources: [{name: gpu, replicas: 2}]}\n"}),
+            "config.yaml:2:8: sharing.mps");
+}
+
 TEST(Settings, MpsNeedsARootAndNoMixedMig) {
   const std::string file = "sharing: {mps: {resources: [{name: gpu, replicas: 2}]}}\n";
   EXPECT_EQ(error_of({.file_text = file}), "using MPS requires --mps-root to be specified");

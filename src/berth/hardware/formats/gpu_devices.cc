@@ -36,4 +36,19 @@ const GpuDevice* gpu_device(int pci_device) {
   return found == std::end(kDevices) ? nullptr : found;
 }
 
+const GpuDevice* gpu_device(std::string_view product) {
+  const auto* found = std::ranges::find(kDevices, product, &GpuDevice::product);
+  return found == std::end(kDevices) ? nullptr : found;
+}
+
+void set_gpu(GpuModel& model, const GpuDevice& device) {
+  model.product = device.product;
+  model.memory_mib = device.memory_mib;
+  model.compute_major = device.compute / 10;
+  model.compute_minor = device.compute % 10;
+  model.family = device.family;
+  model.mig_capable = device.mig_capable;
+  model.pci_device = device.pci_device;
+}
+
 } // namespace berth::hardware

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "berth/hardware/platform.h"
+
 namespace berth::hardware {
 
 struct GpuDevice {
@@ -18,5 +20,10 @@ struct GpuDevice {
 
 /// nullptr if the id is not known.
 const GpuDevice* gpu_device(int pci_device);
+/// The same by the product's name.
+const GpuDevice* gpu_device(std::string_view product);
+
+/// Makes the model that GPU's: what has nothing to do with how it is connected.
+void set_gpu(GpuModel& model, const GpuDevice& device);
 
 } // namespace berth::hardware

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <ranges>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -98,6 +99,21 @@ std::map<int, std::string> invent_cpus(const std::map<int, std::string>& cpus,
   return made;
 }
 
+/// What was assumed of each node, for people; a file may have very many.
+std::string assumed_text(const std::vector<int>& missing, const std::map<int, std::string>& cpus) {
+  constexpr std::size_t kShown = 8;
+  if (missing.size() == 1) {
+    return fmt::format("the CPUs of NUMA node {} are not said: assumed {}", missing.front(),
+                       cpus.at(missing.front()));
+  }
+  std::vector<std::string> parts;
+  for (const int node : missing | std::views::take(kShown)) {
+    parts.push_back(fmt::format("{} on node {}", cpus.at(node), node));
+  }
+  return fmt::format("the CPUs of {} NUMA nodes are not said: assumed {}{}", missing.size(),
+                     fmt::join(parts, "; "), missing.size() > kShown ? "; ..." : "");
+}
+
 int sockets_of(int numa_nodes, const Platform& like) {
   if (numa_nodes % like.sockets == 0) {
     return like.sockets;
@@ -177,8 +193,7 @@ Result<void> fill_numa(Platform& platform, const std::map<int, std::string>& cpu
   auto all = cpus;
   if (!missing.empty()) {
     all.merge(invent_cpus(cpus, missing, each));
-    notes.push_back(fmt::format("the CPUs of NUMA node {} are not said: assumed {}",
-                                fmt::join(missing, ", "), all[missing.front()]));
+    notes.push_back(assumed_text(missing, all));
   }
   platform.sockets = sockets_of(nodes, like);
   std::int64_t total = 0;

@@ -14,6 +14,7 @@
 #include "berth/hardware/formats/likeness.h"
 #include "berth/hardware/formats/nccl_xml.h"
 #include "berth/hardware/formats/topo_matrix.h"
+#include "berth/hardware/formats/xml_numbers.h"
 
 namespace berth::hardware {
 
@@ -24,16 +25,6 @@ constexpr int kMaxElements = 4096;
 constexpr int kMaxDepth = 16;
 constexpr int kMostNuma = 256;
 constexpr int kMostLinks = 72;
-
-/// The number an attribute holds, decimal or 0x...; `absent` if it has none.
-int number_of(pugi::xml_node node, const char* name, int absent) {
-  std::string_view text = node.attribute(name).value();
-  const bool hex = text.starts_with("0x");
-  text.remove_prefix(hex ? 2 : 0);
-  int value = absent;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value, hex ? 16 : 10);
-  return parsed.ec == std::errc{} ? value : absent;
-}
 
 /// PCIe generation of "16.0 GT/s PCIe" or "8 GT/s"; 0 if it says none.
 int generation_of(std::string_view speed) {
@@ -79,7 +70,7 @@ struct GpuElement {
 class XmlImporter {
  public:
   XmlImporter(std::string_view text, std::string_view file, const ImportOptions& options)
-      : text_(text), file_(file), options_(options) {}
+      : text_(text), file_(file), options_(options), numbers_(text) {}
 
   Result<Imported> run() {
     BERTH_CHECK(check_platform_name(options_.name));
@@ -94,18 +85,19 @@ class XmlImporter {
     fill_fabric(out_.platform, *like_);
     fill_nics(out_.platform, *like_, out_.notes);
     BERTH_TRY(out_.platform, finish_platform(std::move(out_.platform)));
+    numbers_.tell(out_.notes);
     return std::move(out_);
   }
 
  private:
-  int line_at(std::ptrdiff_t offset) const {
-    const auto end = std::clamp<std::ptrdiff_t>(offset, 0, std::ssize(text_));
-    return 1 + static_cast<int>(std::count(text_.begin(), text_.begin() + end, '\n'));
+  int number_of(pugi::xml_node node, const char* name, int absent) {
+    return numbers_.of(node, name, absent);
   }
 
   tl::unexpected<Error> bad(std::ptrdiff_t offset, std::string message) const {
-    return fail_at({.file = std::string(file_), .line = line_at(offset), .column = 0, .field = ""},
-                   std::move(message));
+    return fail_at(
+        {.file = std::string(file_), .line = line_at(text_, offset), .column = 0, .field = ""},
+        std::move(message));
   }
 
   tl::unexpected<Error> bad(pugi::xml_node node, std::string message) const {
@@ -293,9 +285,9 @@ class XmlImporter {
   }
 
   /// The first GPU of which the file says what it is; the first one if it says so of none.
-  const GpuElement& described() const {
+  const GpuElement& described() {
     const auto found = std::ranges::find_if(
-        gpus_, [](const GpuElement& gpu) { return number_of(gpu.pci, "device", 0) != 0; });
+        gpus_, [this](const GpuElement& gpu) { return number_of(gpu.pci, "device", 0) != 0; });
     return found == gpus_.end() ? gpus_.front() : *found;
   }
 
@@ -329,12 +321,7 @@ class XmlImporter {
     GpuModel& model = out_.platform.gpu_model;
     const GpuDevice* known = gpu_device(pci_device);
     if (model.pci_device != pci_device && known != nullptr) {
-      model.product = known->product;
-      model.memory_mib = known->memory_mib;
-      model.compute_major = known->compute / 10;
-      model.compute_minor = known->compute % 10;
-      model.family = known->family;
-      model.mig_capable = known->mig_capable;
+      set_gpu(model, *known);
     } else if (model.pci_device != pci_device && options_.like == nullptr) {
       out_.notes.push_back(
           fmt::format("PCI device 0x{:04x} is not known: the GPU is taken to be {} "
@@ -358,6 +345,12 @@ class XmlImporter {
       model.pcie_width = width;
       // As NCCL counts it: generation 3 with 16 lanes carries 12 GB/s, each further one twice that.
       model.pcie_mbps = (12'000 << generation >> 3) * width / 16;
+    } else {
+      out_.notes.push_back(fmt::format(
+          "the GPU's PCIe link is not said, or none that is known (link_speed \"{}\", link_width "
+          "\"{}\"): assumed as in {}",
+          std::string_view(first.pci.attribute("link_speed").value()).substr(0, 40),
+          std::string_view(first.pci.attribute("link_width").value()).substr(0, 40), like_->name));
     }
     fill_cpu_model();
   }
@@ -455,6 +448,7 @@ class XmlImporter {
   std::string_view text_;
   std::string_view file_;
   const ImportOptions& options_;
+  XmlNumbers numbers_;
   pugi::xml_document document_;
   pugi::xml_node system_;
   const Platform* like_ = nullptr;

@@ -153,6 +153,26 @@ TEST(ImportNcclXml, GpusAreNumberedByTheirDev) {
   EXPECT_EQ(p.inter_socket_mbps, 16'000);
 }
 
+// What cannot be read counts as not said, and that is told.
+TEST(ImportNcclXml, ANumberThatIsNoneIsANote) {
+  const auto notes_with = [](const std::string& from, const std::string& to) {
+    std::string text = kPair;
+    const auto at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    const auto read =
+        import_nccl_xml(text.replace(at, from.size(), to), "pair.xml", {.name = "pair"});
+    EXPECT_TRUE(read) << to_string(read.error());
+    return read ? read->notes : std::vector<std::string>();
+  };
+  EXPECT_THAT(notes_with("numaid=\"-1\"", "numaid=\"zero\""),
+              Contains("line 2: numaid \"zero\" is no number: taken as not said"));
+  const auto notes = notes_with("link_width=\"8\"", "link_width=\"99999999999999\"");
+  EXPECT_THAT(notes, Contains("line 3: link_width \"99999999999999\" is no number: taken as not "
+                              "said"));
+  EXPECT_THAT(notes, Contains(HasSubstr("the GPU's PCIe link is not said, or none that is known")));
+  EXPECT_THAT(notes_with("sm=\"86\"", "sm=\"86x\""), Contains(HasSubstr("sm \"86x\"")));
+}
+
 struct BadXml {
   std::string name;
   std::string from;

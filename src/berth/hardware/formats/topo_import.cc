@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "berth/hardware/formats/gpu_devices.h"
 #include "berth/hardware/formats/import.h"
 #include "berth/hardware/formats/likeness.h"
 #include "berth/hardware/formats/topo_matrix.h"
@@ -56,12 +57,7 @@ class Importer {
         like_(options.like != nullptr ? *options.like : nearest_platform(traits())), numa_(n_),
         bridges_(n_), tops_(n_), bottoms_(n_) {
     out_.platform = outline_of(like_, options.name);
-    if (options.like == nullptr) {
-      out_.notes.push_back(
-          fmt::format("the file does not name the GPU: taken to be {} as in {}, with its memory, "
-                      "disks and rates; say which with --like PLATFORM",
-                      like_.gpu_model.product, like_.name));
-    }
+    name_gpu(options.like != nullptr);
   }
 
   Result<Imported> run() {
@@ -78,8 +74,32 @@ class Importer {
   }
 
  private:
+  /// The model that the file names, if it is a known one; else the likeness'.
+  void name_gpu(bool like_is_said) {
+    GpuModel& model = out_.platform.gpu_model;
+    const GpuDevice* known = gpu_device(matrix_.product);
+    if (known != nullptr && known->product != model.product) {
+      set_gpu(model, *known);
+    }
+    if (known != nullptr) {
+      out_.notes.push_back(
+          fmt::format("host memory, disks and rates are not said: assumed as in {}", like_.name));
+    } else if (!like_is_said) {
+      out_.notes.push_back(fmt::format(
+          "{}: taken to be {} as in {}, with its memory, disks and rates; say which with --like "
+          "PLATFORM",
+          matrix_.product.empty() ? std::string("the matrix does not name the GPU")
+                                  : fmt::format("the GPU {} is not known", matrix_.product),
+          model.product, like_.name));
+    }
+  }
+
   Traits traits() const {
     Traits traits{.gpus = gpus_, .c2c = c2c_};
+    if (const GpuDevice* known = gpu_device(matrix_.product)) {
+      traits.pci_device = known->pci_device;
+      traits.compute = known->compute;
+    }
     for (std::size_t a = 0; a < gpus_; ++a) {
       int sum = 0;
       int most = 0;

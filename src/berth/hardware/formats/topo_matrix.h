@@ -36,6 +36,7 @@ struct TopoDevice {
 /// GPUs in the order of their numbers, then NICs in the order of their columns. `cells` is square;
 /// the diagonal is Self.
 struct TopoMatrix {
+  std::string product; ///< the GPUs', as in nvidia.com/gpu.product; "" if the text does not name it
   std::vector<TopoDevice> devices;
   std::vector<std::vector<TopoCell>> cells;
 
@@ -48,9 +49,10 @@ inline constexpr std::size_t kMaxTopoBytes = 1 << 20;
 inline constexpr std::size_t kMaxTopoGpus = 16;
 inline constexpr std::size_t kMaxTopoNics = 64;
 
-/// Finds the matrix in `text` (what stands before and after it is skipped, but for the NIC legend)
-/// and reads it. Columns may come in any order. Errors name file, line and the cell: no matrix, an
-/// unknown word, a row or column missing, two halves that differ. O(text).
+/// Finds the first matrix in `text` and reads it. What stands before and after it is skipped, but
+/// for the NIC legend and the lines by which nvidia-smi -L names GPUs. Columns may come in any
+/// order. Errors name file, line and the cell: no matrix, an unknown word, a row or column missing,
+/// two halves that differ, a CPU list that is none. O(text).
 Result<TopoMatrix> parse_topo_matrix(std::string_view text, std::string_view file);
 
 /// Does `text` hold a line that starts such a matrix?

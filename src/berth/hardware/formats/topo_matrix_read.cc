@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "berth/hardware/formats/topo_matrix.h"
+#include "berth/hardware/label_value.h"
 #include "berth/hardware/platform_check.h"
 
 namespace berth::hardware {
@@ -54,6 +55,8 @@ std::string without_codes(std::string_view text) {
 }
 
 std::vector<Line> lines_of(std::string_view text) {
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF"; // editors of Windows begin with it
+  text.remove_prefix(text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0);
   std::vector<Line> lines;
   int number = 1;
   while (!text.empty()) {
@@ -118,6 +121,20 @@ std::optional<TopoCell> link_of(std::string_view word) {
   return word == "SOC" ? std::optional(TopoCell{Link::SYS, 0}) : std::nullopt;
 }
 
+/// "GPU 0: NVIDIA L40S (UUID: GPU-...)", as nvidia-smi -L prints: "NVIDIA-L40S"; "" for another
+/// line.
+std::string product_of(std::string_view line) {
+  constexpr std::string_view kStart = "GPU ";
+  const std::size_t colon = line.find(": ");
+  const std::size_t end = line.find(" (UUID: ");
+  if (!line.starts_with(kStart) || colon == std::string_view::npos ||
+      end == std::string_view::npos || end < colon ||
+      !number_after("", line.substr(kStart.size(), colon - kStart.size()))) {
+    return "";
+  }
+  return label_value(line.substr(colon + 2, end - colon - 2));
+}
+
 class Reader {
  public:
   Reader(std::string_view text, std::string_view file) : file_(file), lines_(lines_of(text)) {}
@@ -127,7 +144,9 @@ class Reader {
     BERTH_CHECK(read_rows());
     read_legend();
     BERTH_CHECK(order_devices());
-    return build();
+    BERTH_TRY(TopoMatrix matrix, build());
+    matrix.product = read_product();
+    return matrix;
   }
 
  private:
@@ -197,8 +216,8 @@ class Reader {
       if (words.empty()) {
         continue;
       }
-      if (!by_label_.contains(std::string(words[0]))) {
-        break;
+      if (!by_label_.contains(std::string(words[0])) || is_header(words)) {
+        break; // a second matrix begins: the first counts
       }
       BERTH_TRY(Row row, read_row(lines_[i].number, words));
       if (!rows_.emplace(std::string(words[0]), std::move(row)).second) {
@@ -234,6 +253,10 @@ class Reader {
         // NIC rows leave the affinity columns blank; then a link's word, or nothing, comes next.
         std::string value(words[next++]);
         value = value == "N/A" ? "" : value;
+        if (column.holds == Holds::Cpus && !value.empty() && count_cpus(value) < 0) {
+          return bad(line, fmt::format("{}: the CPU affinity is no list such as 0-15,32-47: \"{}\"",
+                                       words[0], value.substr(0, 40)));
+        }
         (column.holds == Holds::Cpus   ? row.cpus
          : column.holds == Holds::Numa ? row.numa
                                        : row.gpu_numa) = std::move(value);
@@ -253,6 +276,15 @@ class Reader {
         legend_.emplace(words[0].substr(0, words[0].size() - 1), words[1].substr(0, 64));
       }
     }
+  }
+
+  std::string read_product() const {
+    for (const Line& line : lines_) {
+      if (std::string product = product_of(line.text); !product.empty()) {
+        return product;
+      }
+    }
+    return "";
   }
 
   Result<void> order_devices() {
@@ -287,7 +319,7 @@ class Reader {
     const auto named = legend_.find(label);
     TopoDevice made{.kind = is_gpu(label) ? TopoDevice::Kind::Gpu : TopoDevice::Kind::Nic,
                     .name = named == legend_.end() ? label : named->second,
-                    .cpus = count_cpus(row.cpus) > 0 ? row.cpus : "",
+                    .cpus = row.cpus,
                     .numa_affinity = row.numa};
     if (const auto node = number_after("", row.gpu_numa); node && *node <= 1023) {
       made.memory_numa = *node;

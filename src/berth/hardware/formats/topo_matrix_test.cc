@@ -168,6 +168,24 @@ TEST(TopoMatrix, ColumnsMayComeInAnyOrder) {
   EXPECT_EQ(read->cells[1][2].kind, Link::PHB);
 }
 
+TEST(TopoMatrix, AByteOrderMarkIsNoPartOfIt) {
+  const auto read = parse_topo_matrix("\xEF\xBB\xBFGPU0\nGPU0\t X \n", "windows.txt");
+  ASSERT_TRUE(read) << to_string(read.error());
+  EXPECT_EQ(read->gpus(), 1U);
+}
+
+TEST(TopoMatrix, OfTwoTheFirstCounts) {
+  const std::string matrix = "\tGPU0\tGPU1\nGPU0\t X \tNV4\nGPU1\tNV4\t X \n";
+  for (const std::string between : {"", "\n", "$ nvidia-smi topo -m\n"}) {
+    const auto read = parse_topo_matrix(matrix + between +
+                                            "GPU0\tGPU1\nGPU0\t X \tSYS\n"
+                                            "GPU1\tSYS\t X \n",
+                                        "twice.txt");
+    ASSERT_TRUE(read) << to_string(read.error());
+    EXPECT_EQ(read->cells[0][1].nvlinks, 4);
+  }
+}
+
 struct BadText {
   std::string name;
   std::string text;
@@ -212,6 +230,9 @@ INSTANTIATE_TEST_SUITE_P(
                 "GPU0: the row ends before column GPU1"},
         BadText{"LongRow", "\tGPU0\nGPU0\t X \t0-3\n", 2,
                 "GPU0: the row has more values than there are columns: \"0-3\""},
+        BadText{"CpusPastTheLast", "\tGPU0\tCPU Affinity\nGPU0\t X \t0-15,32-9999999999\n", 2,
+                "GPU0: the CPU affinity is no list such as 0-15,32-47: \"0-15,32-9999999999\""},
+        BadText{"CpusBackwards", "\tGPU0\tCPU Affinity\nGPU0\t X \t47-15\n", 2, "\"47-15\""},
         BadText{"MissingRow", "\tGPU0\tGPU1\nGPU0\t X \tSYS\n", 1, "column without a row: GPU1"},
         BadText{"MissingGpu", "\tGPU0\tGPU2\nGPU0\t X \tSYS\nGPU2\tSYS\t X \n", 1,
                 "GPU1 is missing"},
@@ -234,9 +255,43 @@ TEST(ImportTopoMatrix, SaysWhatItAssumes) {
   ASSERT_TRUE(read);
   const auto made = import_topo_matrix(*read, {.name = "mine"});
   ASSERT_TRUE(made) << to_string(made.error());
-  EXPECT_THAT(made->notes[0], HasSubstr("the file does not name the GPU: taken to be"));
+  EXPECT_THAT(made->notes[0], HasSubstr("the matrix does not name the GPU: taken to be"));
   EXPECT_TRUE(made->platform.c2c);
   EXPECT_EQ(made->platform.gpus[0].memory_numa, 1);
+}
+
+// nvidia-smi -L beside the matrix says which GPU it is.
+TEST(ImportTopoMatrix, TheGpuIsTheOneThatIsNamedBesideTheMatrix) {
+  const auto imported = [](const std::string& name) {
+    const auto read = parse_topo_matrix("GPU 0: " + name + " (UUID: GPU-0)\n" +
+                                            "\tGPU0\tCPU Affinity\nGPU0\t X \t0-7\n",
+                                        "capture.txt");
+    EXPECT_TRUE(read) << to_string(read.error());
+    auto made = import_topo_matrix(*read, {.name = "mine"});
+    EXPECT_TRUE(made) << to_string(made.error());
+    return *made;
+  };
+  const Imported of_catalogue = imported("NVIDIA L40S");
+  EXPECT_EQ(of_catalogue.platform.gpu_model.product, "NVIDIA-L40S");
+  EXPECT_THAT(of_catalogue.notes[0], HasSubstr("assumed as in l40s-pcie-8"));
+  const Imported of_none = imported("NVIDIA H100 PCIe");
+  EXPECT_EQ(of_none.platform.gpu_model.product, "NVIDIA-H100-PCIe");
+  EXPECT_EQ(of_none.platform.gpu_model.pci_device, 0x2331);
+  EXPECT_EQ(of_none.platform.gpu_model.compute_major, 9);
+  EXPECT_THAT(imported("NVIDIA Z1").notes[0], HasSubstr("the GPU NVIDIA-Z1 is not known: taken"));
+}
+
+TEST(ImportTopoMatrix, AssumedCpusAreToldForEachNode) {
+  const auto read = parse_topo_matrix("\tGPU0\tGPU1\tCPU Affinity\tNUMA Affinity\n"
+                                      "GPU0\t X \tSYS\t0-3\t1\n"
+                                      "GPU1\tSYS\t X \t4-7\t3\n",
+                                      "nodes.txt");
+  ASSERT_TRUE(read) << to_string(read.error());
+  const auto made = import_topo_matrix(*read, {.name = "nodes", .like = &builtin("dgx-h100")});
+  ASSERT_TRUE(made) << to_string(made.error());
+  EXPECT_THAT(made->notes,
+              ::testing::Contains("the CPUs of 2 NUMA nodes are not said: assumed 8-11 on node 0; "
+                                  "12-15 on node 2"));
 }
 
 TEST(ImportTopoMatrix, PathsThatAreNoTreeAreNamed) {

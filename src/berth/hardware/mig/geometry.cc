@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "berth/hardware/label_value.h"
+
 namespace berth::hardware {
 
 namespace {
@@ -80,10 +82,12 @@ std::vector<MigCard> make_cards() {
   return {
       a30(),
       seven_slices("A100-40GB",
-                   {"NVIDIA-A100-SXM4-40GB", "NVIDIA-A100-PCIE-40GB", "A100-SXM4-40GB"},
+                   {"NVIDIA-A100-SXM4-40GB", "NVIDIA-A100-PCIE-40GB", "NVIDIA-A800-SXM4-40GB",
+                    "NVIDIA-A800-PCIE-40GB", "NVIDIA-A800-40GB-Active"},
                    {0x20b0, 0x20b1, 0x20f1, 0x20f6}, {5, 10, 10, 20, 20, 40}),
       seven_slices("A100-80GB",
-                   {"NVIDIA-A100-SXM4-80GB", "NVIDIA-A100-80GB-PCIe", "A100-SXM4-80GB"},
+                   {"NVIDIA-A100-SXM4-80GB", "NVIDIA-A100-80GB-PCIe", "NVIDIA-A800-SXM4-80GB",
+                    "NVIDIA-A800-80GB-PCIe"},
                    {0x20b2, 0x20b5, 0x20f3, 0x20f5}, {10, 20, 20, 40, 40, 80}),
       seven_slices("B200-180GB", {"NVIDIA-B200"}, {0x2901}, {23, 45, 45, 90, 90, 180}),
       seven_slices("B300-288GB", {"NVIDIA-B300"}, {0x3182}, {34, 67, 67, 135, 135, 269}),
@@ -96,6 +100,7 @@ std::vector<MigCard> make_cards() {
       seven_slices("H100-80GB", {"NVIDIA-H100-80GB-HBM3", "NVIDIA-H100-PCIe", "NVIDIA-H800"},
                    {0x2330, 0x2331, 0x2322, 0x2324}, {10, 20, 20, 40, 40, 80}),
       seven_slices("H100-94GB", {"NVIDIA-H100-NVL"}, {0x2321, 0x233a}, {12, 24, 24, 47, 47, 94}),
+      seven_slices("H100-96GB", {}, {0x233d}, {12, 24, 24, 48, 48, 96}),
       seven_slices("H20-96GB", {"NVIDIA-H20"}, {0x2329}, {12, 24, 24, 48, 48, 96}),
       seven_slices("H200-141GB", {"NVIDIA-H200", "NVIDIA-H200-NVL"}, {0x2335, 0x233b},
                    {18, 35, 35, 71, 71, 141}),
@@ -105,6 +110,15 @@ std::vector<MigCard> make_cards() {
 bool same_letters(std::string_view a, std::string_view b) {
   return std::ranges::equal(
       a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+}
+
+/// A name as labels spell it, without the maker's: "NVIDIA H100 80GB HBM3" is "H100-80GB-HBM3".
+/// Older drivers leave the maker out.
+std::string bare_name(std::string_view text) {
+  constexpr std::string_view kMaker = "nvidia-";
+  const std::string value = label_value(text);
+  const bool named = same_letters(std::string_view(value).substr(0, kMaker.size()), kMaker);
+  return named ? value.substr(kMaker.size()) : value;
 }
 
 } // namespace
@@ -120,10 +134,11 @@ std::span<const MigCard> mig_cards() {
 }
 
 const MigCard* mig_card(std::string_view name_or_product) {
+  const std::string asked = bare_name(name_or_product);
   for (const MigCard& card : mig_cards()) {
-    if (same_letters(card.name, name_or_product) ||
+    if (same_letters(card.name, asked) ||
         std::ranges::any_of(card.products, [&](const std::string& product) {
-          return same_letters(product, name_or_product);
+          return same_letters(bare_name(product), asked);
         })) {
       return &card;
     }

@@ -33,7 +33,8 @@ struct MigCard {
 
 /// Every GPU that can be cut, by name.
 std::span<const MigCard> mig_cards();
-/// By the card's name in any case, or a product's; nullptr if there is none.
+/// By the card's name or a product's, in any case, as a label spells it or as nvidia-smi prints it
+/// ("NVIDIA H100 80GB HBM3"), with or without "NVIDIA"; nullptr if there is none.
 const MigCard* mig_card(std::string_view name_or_product);
 
 } // namespace berth::hardware

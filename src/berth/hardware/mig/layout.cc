@@ -236,16 +236,22 @@ Result<std::vector<MigWish>> parse_mig_wishes(std::string_view text, const MigCa
     const std::string_view number = cut < part.size() ? part.substr(cut + 1) : "1";
     const auto parsed = std::from_chars(number.data(), number.data() + number.size(), count);
     if (parsed.ec != std::errc{} || parsed.ptr != number.data() + number.size() || count < 1 ||
-        count > kMaxInstances || (total += count) > kMaxInstances) {
+        count > kMaxInstances) {
       return fail(Code::Invalid, fmt::format("not a number of instances from 1 to {}: \"{}\"",
                                              kMaxInstances, part));
     }
+    total += count;
     const auto same = std::ranges::find(wishes, profile, &MigWish::profile);
     if (same != wishes.end()) {
       same->count += count;
     } else {
       wishes.push_back({.profile = profile, .count = count});
     }
+  }
+  if (total > kMaxInstances) {
+    return fail(Code::Invalid, fmt::format("at most {} instances are planned at once, together "
+                                           "these are {}; plan for some of the cards at a time",
+                                           kMaxInstances, total));
   }
   if (wishes.empty()) {
     return fail(Code::Invalid, "no profile is named; write as 1g.10gb=2,3g.40gb=1");

@@ -186,6 +186,44 @@ TEST(MigLayout, AsFewCardsAsItTakes) {
   EXPECT_EQ(cards("1g.5gb=700,2g.10gb=150"), 143U) << "a thousand compute slices, seven a card";
 }
 
+struct CardName {
+  std::string given;
+  std::string card; ///< "" for none
+};
+
+void PrintTo(const CardName& name, std::ostream* out) {
+  *out << name.given;
+}
+
+class CardNames : public ::testing::TestWithParam<CardName> {};
+
+// As labels say it, as nvidia-smi prints it, and as people write it.
+TEST_P(CardNames, AreUnderstood) {
+  const MigCard* found = mig_card(GetParam().given);
+  EXPECT_EQ(found == nullptr ? "" : found->name, GetParam().card);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, CardNames,
+    ::testing::Values(CardName{"A100-40GB", "A100-40GB"}, CardName{"a100-40gb", "A100-40GB"},
+                      CardName{"NVIDIA-A800-SXM4-80GB", "A100-80GB"},
+                      CardName{"NVIDIA A800 80GB PCIe", "A100-80GB"},
+                      CardName{"NVIDIA-A800-SXM4-40GB", "A100-40GB"},
+                      CardName{"NVIDIA A800-PCIE-40GB", "A100-40GB"},
+                      CardName{"NVIDIA H100 80GB HBM3", "H100-80GB"},
+                      CardName{"H100 80GB HBM3", "H100-80GB"}, CardName{"A30", "A30-24GB"},
+                      CardName{"NVIDIA A30", "A30-24GB"}, CardName{"NVIDIA-A30-24GB", "A30-24GB"},
+                      CardName{"NVIDIA H100 96GB", "H100-96GB"}, CardName{"NVIDIA T4", ""},
+                      CardName{"NVIDIA", ""}, CardName{"NVIDIA-", ""}, CardName{"", ""}));
+
+TEST(MigCards, AnH100Of96GigabytesIsCutLikeAnH20) {
+  const MigCard& on = card("H100-96GB");
+  for (const std::string_view name : {"7g.96gb", "3g.48gb", "1g.24gb", "1g.12gb+me"}) {
+    EXPECT_NE(on.find(name), nullptr) << name;
+  }
+  EXPECT_THAT(on.pci_devices, ::testing::ElementsAre(0x233d));
+}
+
 TEST(MigWishes, SayWhatIsWrong) {
   const MigCard& on = card("A100-40GB");
   const auto message = [&](std::string_view text) {
@@ -196,7 +234,8 @@ TEST(MigWishes, SayWhatIsWrong) {
               HasSubstr("A100-40GB has no profile \"1g.10gbx\"; it has 7g.40gb"));
   EXPECT_THAT(message("1g.5gb=0"), HasSubstr("from 1 to 1024: \"1g.5gb=0\""));
   EXPECT_THAT(message("1g.5gb=99999999999"), HasSubstr("not a number"));
-  EXPECT_THAT(message("1g.5gb=1000,1g.5gb=1000"), HasSubstr("not a number"));
+  EXPECT_THAT(message("1g.5gb=600,2g.10gb=500"),
+              HasSubstr("at most 1024 instances are planned at once, together these are 1100"));
   EXPECT_THAT(message(""), HasSubstr("no profile is named"));
   EXPECT_THAT(message(std::string(5000, 'x')), HasSubstr("too long"));
 }
