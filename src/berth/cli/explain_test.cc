@@ -203,7 +203,11 @@ TEST_F(ExplainRun, MetricsGoToAFileOrAfterTheReport) {
   EXPECT_TRUE(run(pod("p", 1), {"--metrics", "-"}).out.ends_with(text));
   const Outcome o = run(pod("p", 1), {"--metrics", "/nowhere/at/all"});
   EXPECT_EQ(o.code, 1);
-  EXPECT_THAT(o.err, HasSubstr("/nowhere/at/all: cannot be written"));
+  EXPECT_THAT(o.err, HasSubstr("/nowhere/at/all: cannot be written: No such file or directory"));
+  EXPECT_THAT(run(pod("p", 1), {"--metrics", "/dev/full"}).err,
+              HasSubstr("/dev/full: cannot be written: No space left on device"));
+  EXPECT_THAT(run(pod("p", 1), {"--record", "/nowhere/at/all"}).err,
+              HasSubstr("/nowhere/at/all: cannot be written: No such file or directory"));
 }
 
 } // namespace

@@ -1,8 +1,10 @@
 // berth run: a whole cluster in this process, the manifests applied, every pod's walk shown.
+#include <cerrno>
 #include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -180,10 +182,13 @@ class Run {
     if (options_.metrics.empty() || options_.metrics == "-") {
       return {};
     }
+    errno = 0;
     std::ofstream file(options_.metrics, std::ios::binary | std::ios::trunc);
     file << cluster_.scheduler().metrics();
     file.close();
-    return file ? Result<void>() : fail_at({.file = options_.metrics}, "cannot be written");
+    return file ? Result<void>()
+                : fail_at({.file = options_.metrics},
+                          "cannot be written: " + std::generic_category().message(errno));
   }
 
   const RunOptions& options_;

@@ -1,7 +1,9 @@
 #include "berth/cli/run/timeline.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -66,9 +68,11 @@ Result<Timeline> Timeline::open(const RunOptions& options, Terminal& terminal,
                                 const std::vector<api::Manifest>& objects) {
   Timeline timeline(options, terminal, start, width_for(objects));
   if (!options.record.empty()) {
+    errno = 0;
     timeline.record_.emplace(options.record, std::ios::binary | std::ios::trunc);
     if (!*timeline.record_) {
-      return fail_at({.file = options.record}, "cannot be written");
+      return fail_at({.file = options.record},
+                     "cannot be written: " + std::generic_category().message(errno));
     }
     *timeline.record_ << api::to_json(report::record_header(cluster, start)) << '\n';
   }

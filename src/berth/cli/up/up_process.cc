@@ -2,9 +2,11 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -281,10 +283,12 @@ class UpProcess {
   }
 
   Result<server::AuditLog::Sink> audit_sink() const {
+    errno = 0;
     auto out = std::make_shared<std::ofstream>(options_.audit_log, std::ios::app);
     if (!*out) {
       return fail(Code::Unavailable,
-                  fmt::format("{}: the audit log cannot be written", options_.audit_log));
+                  fmt::format("{}: the audit log cannot be written: {}", options_.audit_log,
+                              std::generic_category().message(errno)));
     }
     return [out](std::string_view line) { *out << line << std::flush; };
   }
