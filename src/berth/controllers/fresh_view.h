@@ -86,6 +86,11 @@ class FreshView::Objects {
  public:
   class Iterator {
    public:
+    explicit Iterator(const Objects& of)
+        : of_(&of), shown_(of.shown_->begin()), own_(of.own_->begin()) {
+      skip_gone();
+    }
+
     using difference_type = std::ptrdiff_t;
     using value_type = std::pair<const api::Key&, const api::Object&>;
 
@@ -96,11 +101,6 @@ class FreshView::Objects {
     }
 
    private:
-    friend class Objects;
-    explicit Iterator(const Objects& of)
-        : of_(&of), shown_(of.shown_->begin()), own_(of.own_->begin()) {
-      skip_gone();
-    }
     bool own_is_next() const {
       return own_ != of_->own_->end() &&
              (shown_ == of_->shown_->end() || own_->first <= shown_->first);
@@ -113,14 +113,14 @@ class FreshView::Objects {
     Held::const_iterator own_;
   };
 
+  /// All three must outlive this.
+  Objects(const Held& shown, const Held& own, const Gone& gone)
+      : shown_(&shown), own_(&own), gone_(&gone) {}
+
   Iterator begin() const { return Iterator(*this); }
   std::default_sentinel_t end() const { return {}; }
 
  private:
-  friend class FreshView;
-  Objects(const Held& shown, const Held& own, const Gone& gone)
-      : shown_(&shown), own_(&own), gone_(&gone) {}
-
   const Held* shown_;
   const Held* own_;
   const Gone* gone_; ///< their uids
