@@ -144,7 +144,6 @@ class Wire final : public Watch {
   struct Receiver {
     std::function<void(Result<WatchEvent>)> on_event;
     bool over = false;
-    int on_the_way = 0; ///< events, which later ones are not to overtake
   };
 
   void carry(const Result<WatchEvent>& event) {
@@ -161,10 +160,8 @@ class Wire final : public Watch {
       doom();
       return;
     }
-    const bool twice = line.chance(line.faults.duplicate_permille);
-    const auto receiver = receiver_; // who is told may drop this watch
     deliver(*event);
-    if (twice && !receiver->over) {
+    if (line.chance(line.faults.duplicate_permille)) {
       deliver(*event);
     }
   }
@@ -181,24 +178,21 @@ class Wire final : public Watch {
 
   void deliver(const WatchEvent& event) {
     Line& line = *line_;
-    const auto to = receiver_;
-    const Duration late = line.delay();
-    if (late == Duration() && to->on_the_way == 0) {
-      to->on_event(event);
-      return;
-    }
     const TimePoint now = line.loop->now();
-    TimePoint due = now + late;
+    TimePoint due = now + line.delay();
     if (!line.chance(line.faults.reorder_permille)) {
       last_due_ = due = std::max(due, last_due_);
     }
-    ++to->on_the_way;
-    line.loop->after(due - now, [to, event] {
-      --to->on_the_way;
+    auto tell = [to = receiver_, event] {
       if (!to->over) {
         to->on_event(event);
       }
-    });
+    };
+    if (due <= now) { // as on any line without faults
+      line.loop->post(std::move(tell));
+    } else {
+      line.loop->after(due - now, std::move(tell));
+    }
   }
 
   std::shared_ptr<Line> line_;
