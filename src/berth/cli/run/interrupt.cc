@@ -1,22 +1,24 @@
 #include "berth/cli/run/interrupt.h"
 
+#include <atomic>
 #include <csignal>
 
 namespace berth::cli {
 namespace {
 
-// A signal handler reaches nothing but a global.
-volatile std::sig_atomic_t signals = 0;
+// A signal handler reaches nothing but a global, and runs on whichever thread the system picks.
+std::atomic<bool> seen = false;
+static_assert(std::atomic<bool>::is_always_lock_free);
 
 void on_signal(int number) {
-  signals = signals + 1;
+  seen = true;
   std::signal(number, SIG_DFL);
 }
 
 } // namespace
 
 InterruptWatch::InterruptWatch() {
-  signals = 0;
+  seen = false;
   std::signal(SIGINT, &on_signal);
   std::signal(SIGTERM, &on_signal);
 }
@@ -27,7 +29,7 @@ InterruptWatch::~InterruptWatch() {
 }
 
 bool InterruptWatch::interrupted() {
-  return signals != 0;
+  return seen;
 }
 
 } // namespace berth::cli
