@@ -3,6 +3,7 @@
 #include "berth/controllers/daemon_set/daemon_set_controller.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -132,6 +133,25 @@ TEST_F(DaemonSets, GoWhereTheTemplateSays) {
               *api::parse_json(R"({"metadata":{"labels":{"host":"x"}}})"));
   pass();
   EXPECT_THAT(where(), ElementsAre("n1"));
+}
+
+// A pod that its node turns away at once (its device is gone, say) is not made again without end.
+TEST_F(DaemonSets, FailingOnesAreMadeAgainMoreAndMoreSlowly) {
+  create("{}", R"(,"nodeSelector":{"host":"n2"})");
+  std::set<std::string> made;
+  for (int second = 0; second < 600; ++second) {
+    for (const api::Object& pod : plane.all(client::kPods)) {
+      made.insert(pod.meta().uid);
+      if (api::string_at(pod.json(), "status.phase") != "Failed") {
+        plane.patch_status(
+            client::kPods, pod.key(),
+            json::object{{"phase", "Failed"}, {"reason", "UnexpectedAdmissionError"}});
+      }
+    }
+    pass(Duration::seconds(1));
+  }
+  EXPECT_GE(made.size(), 8U) << "it is tried again";
+  EXPECT_LE(made.size(), 12U) << "after 1, 2, 4 ... seconds";
 }
 
 TEST_F(DaemonSets, PodsCarryWhatDaemonsCarry) {
