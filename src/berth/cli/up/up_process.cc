@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "berth/base/huge_pages.h"
 #include "berth/base/log.h"
 #include "berth/cli/agent/gpu_usage.h"
 #include "berth/cli/agent/machine_gpus.h"
@@ -328,6 +329,7 @@ class UpProcess {
 
 Result<void> serve_cluster(const UpOptions& options, const std::function<bool()>& stop,
                            const std::function<void(const UpReady&)>& ready) {
+  allocate_by_huge_pages();
   UpProcess process(options);
   BERTH_TRY(const UpReady facts, process.open());
   ready(facts);
