@@ -54,7 +54,7 @@ DeviceCount DevicePool::count() const {
 
 std::vector<std::string> DevicePool::healthy() const {
   std::vector<std::string> ids;
-  if (!live()) {
+  if (!live() || !listed_) { // what the plugin said in an earlier life it may not say now
     return ids;
   }
   for (const deviceplugin::Device& device : devices_) {
