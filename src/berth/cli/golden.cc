@@ -2,18 +2,17 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <map>
 #include <ostream>
 #include <set>
-#include <sstream>
 #include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "berth/api/json.h"
+#include "berth/cli/run/manifest_files.h"
 #include "berth/sched/cycle.h"
 #include "berth/sched/filter_session.h"
 #include "berth/sched/preemption.h"
@@ -406,10 +405,8 @@ Result<std::vector<fs::path>> scenario_files(std::span<const std::string> dirs) 
 }
 
 Result<void> run_file(const fs::path& path, std::ostream& out, Tally& tally) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  BERTH_TRY(const value document, api::parse_json(text.str(), path.string()));
+  BERTH_TRY(const std::string text, read_text(path.string()));
+  BERTH_TRY(const value document, api::parse_json(text, path.string()));
   return Scenario(path.filename().string(), document, out).run(tally);
 }
 

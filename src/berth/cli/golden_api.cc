@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <ostream>
@@ -13,6 +12,7 @@
 
 #include "berth/api/json.h"
 #include "berth/base/virtual_loop.h"
+#include "berth/cli/run/manifest_files.h"
 #include "berth/server/access/rbac_admission.h"
 #include "berth/server/api_server.h"
 #include "berth/store/memory_store.h"
@@ -247,10 +247,9 @@ struct Tally {
 };
 
 void run_file(const std::filesystem::path& file, Tally& tally, std::ostream& out) {
-  std::ifstream in(file, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  const auto steps = api::parse_json(replaced(text.str(), "<ns>", kNamespace));
+  const auto text = read_text(file.string());
+  const auto steps =
+      text ? api::parse_json(replaced(*text, "<ns>", kNamespace)) : tl::unexpected(text.error());
   if (!steps || !steps->is_array()) {
     out << fmt::format("{}: no list of steps\n", file.string());
     ++tally.differ;

@@ -1,7 +1,5 @@
 #include "berth/cli/agent/agent_flags.h"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
@@ -17,6 +15,7 @@
 #include "berth/cli/platform_files.h"
 #include "berth/cli/run/manifest_files.h"
 #include "berth/deviceplugin/config/settings.h"
+#include "berth/store/validation/formats.h"
 
 namespace berth::cli {
 namespace {
@@ -102,17 +101,11 @@ Result<std::string> endpoint_of(const Values& values, std::string_view flag, std
   return text;
 }
 
-bool is_address(const std::string& text) {
-  in6_addr parsed{};
-  return ::inet_pton(AF_INET, text.c_str(), &parsed) == 1 ||
-         ::inet_pton(AF_INET6, text.c_str(), &parsed) == 1;
-}
-
 /// A wrong server or file would be found out only when a pod resolves no name.
 Result<void> read_dns(const Values& values, node::DnsSettings& dns) {
   dns.cluster_servers = parts_of(values.get("--cluster-dns"));
   for (const std::string& server : dns.cluster_servers) {
-    if (!is_address(server)) {
+    if (!store::is_ip(server)) {
       return fail(Code::BadRequest,
                   fmt::format("--cluster-dns: want IP[,IP...], got \"{}\"", server));
     }

@@ -13,6 +13,7 @@
 #include "berth/cli/commands/commands.h"
 #include "berth/hardware/mig/layout.h"
 #include "berth/report/table.h"
+#include "berth/store/naming.h"
 
 namespace berth::cli {
 namespace {
@@ -129,18 +130,11 @@ Result<std::optional<int>> cards_of(const Values& values) {
 
 /// Nodes choose their configuration by a label's value, so that no other name is of use.
 Result<std::string> name_of(const Values& values) {
-  constexpr std::size_t kLongest = 63;
   const std::string name = values.get("--name", "planned");
-  const auto alphanumeric = [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-  };
-  const auto allowed = [&](char c) { return alphanumeric(c) || c == '-' || c == '_' || c == '.'; };
-  if (name.empty() || name.size() > kLongest || !alphanumeric(name.front()) ||
-      !alphanumeric(name.back()) || !std::ranges::all_of(name, allowed)) {
-    return fail(Code::BadRequest,
-                fmt::format("--name: want a label's value, up to {} letters, digits, '-', '_' and "
-                            "'.', a letter or digit first and last, got \"{}\"",
-                            kLongest, name));
+  const auto wrong = store::label_value_errors(name);
+  if (name.empty() || !wrong.empty()) {
+    return fail(Code::BadRequest, fmt::format("--name: want a label's value, got \"{}\"{}{}", name,
+                                              wrong.empty() ? "" : ": ", fmt::join(wrong, "; ")));
   }
   return name;
 }
