@@ -250,11 +250,12 @@ struct NvmlInventory::State : std::enable_shared_from_this<NvmlInventory::State>
     }
   }
 
-  /// A GPU that did not answer and does again has been reset, which ends what its Xids asked for: a
-  /// driver too old for a word on recovery of its own says no more than this.
+  /// A GPU that did not answer and does again has been reset, which ends what its Xids asked for,
+  /// unless that was a reboot: a driver too old for a word on recovery of its own says no more than
+  /// this.
   void notice_reset(std::size_t gpu) {
     const bool away = !answers(answer_of(gpu));
-    if (!away && was_away[gpu]) {
+    if (!away && was_away[gpu] && remembered[gpu].action != RecoveryAction::NodeReboot) {
       remembered[gpu] = {};
     }
     was_away[gpu] = away;

@@ -384,17 +384,23 @@ TEST_F(Nvml, AGpuThatWasResetIsWellAgainWithoutTheDriversWord) {
   const auto inventory = open();
   const auto listening = listen(*inventory);
   mock_.event(1, nvml::kEventXid, 48);
-  ASSERT_TRUE(hears(1));
-  mock_.set("1.reset", "1");
+  mock_.event(2, nvml::kEventXid, 79); // wants more than a reset
+  ASSERT_TRUE(hears(2));
+  for (const char* gpu : {"1.reset", "2.reset"}) {
+    mock_.set(gpu, "1");
+  }
   mock_.set("6.lost", "1"); // tells that all have been looked at
   mock_.set("wait_lost", "1");
-  ASSERT_TRUE(hears(2));
+  ASSERT_TRUE(hears(3));
   EXPECT_FALSE(inventory->probe(1).usable());
-  mock_.set("1.reset", "0");
-  mock_.set("6.lost", "0");
-  ASSERT_TRUE(hears(4));
-  EXPECT_THAT(heard_, ElementsAre("xid 1 48", "lost 6 79", "recovered 1 0", "recovered 6 0"));
+  for (const char* gpu : {"1.reset", "2.reset", "6.lost"}) {
+    mock_.set(gpu, "0");
+  }
+  ASSERT_TRUE(hears(5));
+  EXPECT_THAT(heard_, ElementsAre("xid 1 48", "xid 2 79", "lost 6 79", "recovered 1 0",
+                                  "recovered 6 0"));
   EXPECT_TRUE(inventory->probe(1).usable());
+  EXPECT_EQ(inventory->probe(2).action, RecoveryAction::NodeReboot);
 }
 
 TEST_F(Nvml, TheMatrixIsReadOnce) {

@@ -44,9 +44,9 @@ void DeviceBook::restore() {
                     checkpoint.error().message));
     return;
   }
-  unproven_.insert(checkpoint->unproven.begin(), checkpoint->unproven.end());
+  const std::set<std::string> unproven(checkpoint->unproven.begin(), checkpoint->unproven.end());
   for (Holding& holding : checkpoint->holdings) {
-    if (checkpoint->boot_id != options_.boot_id) {
+    if (checkpoint->boot_id != options_.boot_id || unproven.contains(holding.pod_uid)) {
       unproven_.insert(holding.pod_uid);
     }
     const std::string what = fmt::format("{} of pod {}", holding.resource, holding.pod_uid);
@@ -171,7 +171,7 @@ void DeviceBook::release(std::string_view pod_uid) {
   }
   ledger_.erase_pod(pod_uid);
   numa_.erase_pod(pod_uid);
-  std::erase_if(unproven_, [&](const std::string& uid) { return uid == pod_uid; });
+  unproven_.erase(std::string(pod_uid));
   changed();
 }
 
@@ -319,8 +319,7 @@ void DeviceBook::adopt_numa(const FoundNuma& container, Found found) {
 }
 
 void DeviceBook::prove(std::string_view pod_uid) {
-  if (const auto it = unproven_.find(pod_uid); it != unproven_.end()) {
-    unproven_.erase(it);
+  if (unproven_.erase(std::string(pod_uid)) > 0) {
     save();
   }
 }

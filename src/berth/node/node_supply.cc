@@ -76,7 +76,7 @@ bool NodeSupply::needs_plugin(std::string_view resource, const api::Object& stor
 }
 
 /// What needs a plugin though no configuration says so: also while none has come back yet.
-std::set<std::string> NodeSupply::plugin_resources(const api::Object& stored) const {
+std::set<std::string> NodeSupply::unconfigured(const api::Object& stored) const {
   std::set<std::string> names;
   for (const auto& [resource, count] : place_.devices->accounting()) {
     names.insert(resource);
@@ -122,7 +122,7 @@ NodeFacts NodeSupply::facts(const api::Object& stored, TimePoint now, const PodI
   }
   const api::Labels held = stored ? stored.meta().annotations : api::Labels();
   facts.annotations.emplace(model::kPluginResourcesAnnotation,
-                            fmt::format("{}", fmt::join(plugin_resources(stored), ",")));
+                            fmt::format("{}", fmt::join(unconfigured(stored), ",")));
   facts.annotations.merge(hami_ ? hami_->annotations(plugins, held, now, over)
                                 : hami_annotations_to_remove(held));
   return facts;

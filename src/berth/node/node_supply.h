@@ -49,7 +49,7 @@ class NodeSupply {
 
  private:
   std::map<std::string, DeviceCount> accounting() const;
-  std::set<std::string> plugin_resources(const api::Object& stored) const;
+  std::set<std::string> unconfigured(const api::Object& stored) const;
 
   Place place_;
   const api::json::value* base_;
