@@ -397,8 +397,8 @@ TEST_F(Nvml, AGpuThatWasResetIsWellAgainWithoutTheDriversWord) {
     mock_.set(gpu, "0");
   }
   ASSERT_TRUE(hears(5));
-  EXPECT_THAT(heard_, ElementsAre("xid 1 48", "xid 2 79", "lost 6 79", "recovered 1 0",
-                                  "recovered 6 0"));
+  EXPECT_THAT(heard_,
+              ElementsAre("xid 1 48", "xid 2 79", "lost 6 79", "recovered 1 0", "recovered 6 0"));
   EXPECT_TRUE(inventory->probe(1).usable());
   EXPECT_EQ(inventory->probe(2).action, RecoveryAction::NodeReboot);
 }
