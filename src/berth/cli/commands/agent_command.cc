@@ -1,6 +1,7 @@
 // berth agent: this machine as a node of a Kubernetes cluster, in the kubelet's place.
 #include "berth/cli/agent/agent_flags.h"
 #include "berth/cli/agent/agent_process.h"
+#include "berth/cli/agent/cluster_access.h"
 #include "berth/cli/commands/commands.h"
 #include "berth/cli/run/interrupt.h"
 
@@ -11,8 +12,7 @@ constexpr std::string_view kListen = "127.0.0.1:10250"; // the kubelet's port
 
 Result<AgentProcessOptions> process_options(const Values& values) {
   AgentProcessOptions options;
-  BERTH_TRY(options.access,
-            client::load_access(values.get("--kubeconfig"), values.get("--context")));
+  BERTH_TRY(options.access, cluster_access(values));
   BERTH_TRY(options.choice, machine_choice(values));
   BERTH_TRY(options.listen, parse_listen_address(values.get("--listen", kListen), "--listen"));
   if (options.choice.machine.address.empty() && options.listen.address == "127.0.0.1") {
@@ -39,24 +39,15 @@ int run_it(const Invocation& invocation) {
 }
 
 std::vector<Flag> flags() {
-  std::vector<Flag> all = {
-      {.name = "--kubeconfig",
-       .value = "FILE",
-       .help = "how to reach the cluster; else $KUBECONFIG, ~/.kube/config, or the "
-               "service account of the pod that this runs in",
-       .group = "CLUSTER",
-       .offers = Offers::Files},
-      {.name = "--context",
-       .value = "NAME",
-       .help = "a context of the kubeconfig file",
-       .group = "CLUSTER"},
+  std::vector<Flag> all = cluster_access_flags();
+  all.push_back(
       {.name = "--listen",
        .value = "ADDRESS:PORT",
        .help = "where the API server reads logs and runs commands, showing a certificate of the "
                "cluster's authority; on loopback the Node's InternalIP is that, unless --node-ip "
                "says otherwise",
        .group = "CLUSTER",
-       .fallback = kListen}};
+       .fallback = kListen});
   for (Flag& flag : machine_flags()) {
     all.push_back(std::move(flag));
   }
@@ -69,7 +60,7 @@ Command agent_command_table() {
   return {
       .name = "agent",
       .summary = "run this machine's pods as a node of a Kubernetes cluster",
-      .synopsis = {"[--kubeconfig FILE] [--container-runtime-endpoint SOCKET] [FLAGS]"},
+      .synopsis = {"[--kubeconfig FILE] [--api URL] [--container-runtime-endpoint SOCKET] [FLAGS]"},
       .description =
           {"Registers this machine as a Node of the cluster that a kubeconfig names and runs the "
            "pods bound to it with a container runtime (containerd or CRI-O, through the Container "
