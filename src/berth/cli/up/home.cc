@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "berth/base/read_file.h"
 #include "berth/base/replace_file.h"
 
 namespace berth::cli {
@@ -57,6 +58,13 @@ Result<void> make_folders(const Home& home) {
 
 Result<void> write_private(const std::filesystem::path& path, const std::string& text) {
   return replace_file(path.string(), text, kOwnerOnly);
+}
+
+Result<std::string> read_key_file(const Home& home, const std::string& name) {
+  constexpr std::size_t kLargest = std::size_t{1} << 20U;
+  auto text = read_file((home.pki() / name).string(), kLargest);
+  const bool absent = !text && text.error().code == Code::NotFound;
+  return absent ? Result<std::string>("") : text;
 }
 
 std::optional<Running> running_at(const Home& home) {

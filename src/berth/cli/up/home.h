@@ -33,6 +33,9 @@ Result<void> make_private_folder(const std::filesystem::path& folder);
 /// Replaces a file by a new one with this text, readable by its owner alone, in one step.
 Result<void> write_private(const std::filesystem::path& path, const std::string& text);
 
+/// A file of pki(); "" where there is none. Error: it is there and cannot be read.
+Result<std::string> read_key_file(const Home& home, const std::string& name);
+
 /// The process that serves a home.
 struct Running {
   int pid = 0;

@@ -72,6 +72,18 @@ TEST_F(Homes, CertificatesAreMadeOnce) {
   EXPECT_NE(elsewhere->server.certificate, first->server.certificate);
 }
 
+TEST_F(Homes, AKeyThatCannotBeReadIsNotMadeAnew) {
+  const auto first = identity_of(home, "127.0.0.1", now);
+  ASSERT_TRUE(first.has_value());
+  std::filesystem::remove(home.pki() / "ca.key");
+  std::filesystem::create_directory(home.pki() / "ca.key"); // for a root who may read every file
+  const auto again = identity_of(home, "127.0.0.1", now);
+  ASSERT_FALSE(again.has_value());
+  EXPECT_NE(to_string(again.error()).find("ca.key: is a directory"), std::string::npos)
+      << to_string(again.error());
+  EXPECT_EQ(read_key_file(home, "ca.crt"), first->authority.certificate);
+}
+
 TEST(Home, IsNamedByTheEnvironment) {
   const auto with = [](std::optional<std::string> own, std::optional<std::string> user) {
     return home_of(

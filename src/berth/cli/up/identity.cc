@@ -1,11 +1,9 @@
 #include "berth/cli/up/identity.h"
 
-#include <fstream>
-#include <sstream>
-
 #include <fmt/format.h>
 
 #include "berth/net/base64.h"
+#include "berth/store/validation/formats.h"
 
 namespace berth::cli {
 namespace {
@@ -13,17 +11,12 @@ namespace {
 constexpr Duration kValid = Duration::hours(24 * 365 * 10);
 constexpr Duration kBefore = Duration::hours(24); ///< for clocks that are behind
 
-std::string read_all(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
-/// NAME.crt and NAME.key; empty texts if one is missing.
-net::KeyPair read_pair(const Home& home, const std::string& name) {
-  net::KeyPair pair{.certificate = read_all(home.pki() / (name + ".crt")),
-                    .key = read_all(home.pki() / (name + ".key"))};
+/// NAME.crt and NAME.key; empty texts if one is missing. One that cannot be read is an error: made
+/// anew it would lock everybody out.
+Result<net::KeyPair> read_pair(const Home& home, const std::string& name) {
+  net::KeyPair pair;
+  BERTH_TRY(pair.certificate, read_key_file(home, name + ".crt"));
+  BERTH_TRY(pair.key, read_key_file(home, name + ".key"));
   return pair.certificate.empty() || pair.key.empty() ? net::KeyPair() : pair;
 }
 
@@ -40,17 +33,12 @@ net::CertificateRequest named(std::string name, TimePoint now) {
           .not_after = now + kValid};
 }
 
-bool is_address(const std::string& text) {
-  return text.find_first_not_of("0123456789.") == std::string::npos ||
-         text.find(':') != std::string::npos;
-}
-
 std::vector<std::string> server_names(const std::string& address) {
   std::vector<std::string> names = {"DNS:localhost",          "DNS:kubernetes",
                                     "DNS:kubernetes.default", "DNS:kubernetes.default.svc",
                                     "IP:127.0.0.1",           "IP:::1"};
   if (address != "127.0.0.1" && address != "::1" && address != "0.0.0.0" && address != "::") {
-    names.push_back((is_address(address) ? "IP:" : "DNS:") + address);
+    names.push_back((store::is_ip(address) ? "IP:" : "DNS:") + address);
   }
   return names;
 }
@@ -58,21 +46,23 @@ std::vector<std::string> server_names(const std::string& address) {
 } // namespace
 
 Result<Identity> identity_of(const Home& home, const std::string& address, TimePoint now) {
-  Identity identity{.authority = read_pair(home, "ca"),
-                    .server = read_pair(home, "server"),
-                    .admin = read_pair(home, "admin")};
+  Identity identity;
+  BERTH_TRY(identity.authority, read_pair(home, "ca"));
+  BERTH_TRY(identity.server, read_pair(home, "server"));
+  BERTH_TRY(identity.admin, read_pair(home, "admin"));
   if (identity.authority.key.empty()) {
     BERTH_TRY(identity.authority, net::make_authority(named("berth-ca", now)));
     BERTH_CHECK(write_pair(home, "ca", identity.authority));
     identity.server = identity.admin = {};
   }
-  const std::filesystem::path told = home.pki() / "server.address";
-  if (identity.server.key.empty() || read_all(told) != address) {
+  constexpr const char* kTold = "server.address";
+  BERTH_TRY(const std::string told, read_key_file(home, kTold));
+  if (identity.server.key.empty() || told != address) {
     net::CertificateRequest server = named("berth-apiserver", now);
     server.names = server_names(address);
     BERTH_TRY(identity.server, net::issue(identity.authority, server));
     BERTH_CHECK(write_pair(home, "server", identity.server));
-    BERTH_CHECK(write_private(told, address));
+    BERTH_CHECK(write_private(home.pki() / kTold, address));
   }
   if (identity.admin.key.empty()) {
     net::CertificateRequest admin = named("admin", now);

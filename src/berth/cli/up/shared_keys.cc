@@ -1,8 +1,6 @@
 #include "berth/cli/up/shared_keys.h"
 
 #include <array>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
@@ -21,15 +19,10 @@ struct Bundle {
   std::vector<const char*> made_from_them;
 };
 
-std::string read_all(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 Result<void> share(const Home& home, etcd::EtcdStore& store, const Bundle& bundle) {
   api::json::object own;
   for (const char* file : bundle.files) {
-    own[file] = read_all(home.pki() / file);
+    BERTH_TRY(own[file], read_key_file(home, file));
   }
   const std::string offered = api::to_json(own);
   BERTH_TRY(const std::string agreed, store.agree(bundle.name, offered));
