@@ -403,14 +403,6 @@ TEST_F(Nvml, AGpuThatWasResetIsWellAgainWithoutTheDriversWord) {
   EXPECT_EQ(inventory->probe(2).action, RecoveryAction::NodeReboot);
 }
 
-TEST_F(Nvml, TheMatrixIsReadOnce) {
-  serve("hgx-a100-4");
-  const auto inventory = open();
-  const auto before = hardware::topo_matrix(*inventory->platform()).cells;
-  mock_.set("0.link.0", "down");
-  EXPECT_EQ(hardware::topo_matrix(*inventory->platform()).cells, before);
-}
-
 TEST_F(Nvml, AResetThatIsNeededShows) {
   serve("dgx-h100");
   const auto inventory = open();
