@@ -17,26 +17,55 @@ namespace {
 
 constexpr std::size_t kBlock = 8;
 
+/// The bytes at `from`, as many as the type has.
+template <class T> T load(const char* from) {
+  T bytes = 0;
+  std::memcpy(&bytes, from, sizeof(T));
+  return bytes;
+}
+
 /// Eight bytes of ASCII that stand in JSON as they are: no control characters, quotes or
 /// backslashes.
-bool is_plain(std::string_view block) {
+bool is_plain(std::uint64_t bytes) {
   constexpr std::uint64_t kOnes = 0x0101010101010101;
   constexpr std::uint64_t kTops = 0x8080808080808080;
-  std::uint64_t bytes = 0;
-  std::memcpy(&bytes, block.data(), kBlock);
   const auto has_zero = [](std::uint64_t of) { return (of - kOnes) & ~of; };
   const std::uint64_t marked = bytes | (bytes - kOnes * 0x20) | has_zero(bytes ^ (kOnes * '"')) |
                                has_zero(bytes ^ (kOnes * '\\'));
   return (marked & kTops) == 0;
 }
 
+/// As is_plain() of a block, for text of any length; blocks may overlap.
+bool is_all_plain(std::string_view text) {
+  const char* const data = text.data();
+  const std::size_t size = text.size();
+  if (size >= kBlock) {
+    for (std::size_t i = 0; i + kBlock < size; i += kBlock) {
+      if (!is_plain(load<std::uint64_t>(data + i))) {
+        return false;
+      }
+    }
+    return is_plain(load<std::uint64_t>(data + size - kBlock));
+  }
+  if (size >= kBlock / 2) {
+    return is_plain(std::uint64_t{load<std::uint32_t>(data)} << 32U |
+                    load<std::uint32_t>(data + size - kBlock / 2));
+  }
+  return std::ranges::all_of(text, [](char c) { return c >= 0x20 && c != '"' && c != '\\'; });
+}
+
 /// What is no UTF-8 becomes U+FFFD, as Go writes it: JSON is UTF-8 whatever was put into a string.
 void write_string(std::string& out, std::string_view text) {
   static constexpr std::string_view kHex = "0123456789abcdef";
   out += '"';
+  if (is_all_plain(text)) {
+    out += text;
+    out += '"';
+    return;
+  }
   std::size_t from = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    while (text.size() - i >= kBlock && is_plain(text.substr(i, kBlock))) {
+    while (text.size() - i >= kBlock && is_plain(load<std::uint64_t>(text.data() + i))) {
       i += kBlock;
     }
     if (i == text.size()) {

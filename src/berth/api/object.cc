@@ -99,7 +99,11 @@ const json::value& Object::json() const {
 }
 
 const std::string& Object::bytes() const {
-  return rep_->bytes.get([this] { return to_json(rep_->document); });
+  return rep_->bytes.get([this] {
+    std::string text = to_json(rep_->document);
+    text.shrink_to_fit(); // it is kept as long as the object
+    return text;
+  });
 }
 
 Object Object::edit(const std::function<void(json::object&)>& change) const {

@@ -67,9 +67,14 @@ struct LeaseSpec {
   std::int64_t duration_seconds = 40;
 };
 
+class InformerSources;
+
 class Client {
  public:
   virtual ~Client() = default;
+
+  /// Where informers of this client share what they list and watch; nullptr: each has its own.
+  virtual InformerSources* informer_sources() { return nullptr; }
 
   /// Error NotFound if absent.
   virtual void get(const GroupKind& kind, const api::Key& key, Done<api::Object> done) = 0;

@@ -1,6 +1,9 @@
 #include "berth/client/event_correlator.h"
 
 #include <algorithm>
+#include <functional>
+
+#include <boost/container_hash/hash.hpp>
 
 namespace berth::client {
 namespace {
@@ -16,15 +19,27 @@ EventKey without_message(const EventKey& event) {
 
 } // namespace
 
+std::size_t EventCorrelator::Hash::operator()(const std::string& about) const {
+  return std::hash<std::string>()(about);
+}
+
+std::size_t EventCorrelator::Hash::operator()(const EventKey& key) const {
+  std::size_t hash = 0;
+  for (const std::string* part : {&key.about, &key.type, &key.reason, &key.message}) {
+    boost::hash_combine(hash, (*this)(*part));
+  }
+  return hash;
+}
+
 template <class K, class V> V& EventCorrelator::Recent<K, V>::operator[](const K& key) {
-  if (const auto it = index_.find(key); it != index_.end()) {
+  if (const auto it = index_.find(&key); it != index_.end()) {
     entries_.splice(entries_.begin(), entries_, it->second);
     return it->second->second;
   }
   entries_.emplace_front(key, V());
-  index_.emplace(key, entries_.begin());
+  index_.emplace(&entries_.front().first, entries_.begin());
   if (entries_.size() > kMemory) {
-    index_.erase(entries_.back().first);
+    index_.erase(&entries_.back().first);
     entries_.pop_back();
   }
   return entries_.front().second;

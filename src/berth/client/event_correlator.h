@@ -5,10 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <list>
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
+#include <utility>
 
 #include "berth/base/time.h"
 
@@ -20,7 +21,7 @@ struct EventKey {
   std::string type;
   std::string reason;
   std::string message;
-  auto operator<=>(const EventKey&) const = default;
+  bool operator==(const EventKey&) const = default;
 };
 
 /// What shall be written.
@@ -31,7 +32,7 @@ struct Correlated {
   TimePoint first;
 };
 
-/// Keeps the last `kMemory` of each kind of key, least recently used out first. O(log n) an event.
+/// Keeps the last `kMemory` of each kind of key, least recently used out first. O(1) an event.
 class EventCorrelator {
  public:
   /// nullopt: dropped as spam.
@@ -43,14 +44,26 @@ class EventCorrelator {
   static constexpr std::size_t kMemory = 4096;
   static constexpr std::size_t kSimilar = 10;
 
+  struct Hash {
+    std::size_t operator()(const EventKey& key) const;
+    std::size_t operator()(const std::string& about) const;
+  };
   /// A map that forgets its least recently used entries.
   template <class K, class V> class Recent {
    public:
     V& operator[](const K& key);
 
    private:
-    std::list<std::pair<K, V>> entries_; ///< most recently used first
-    std::map<K, typename std::list<std::pair<K, V>>::iterator> index_;
+    using Entries = std::list<std::pair<K, V>>;
+    struct HashOf {
+      std::size_t operator()(const K* key) const { return Hash()(*key); }
+    };
+    struct SameKey {
+      bool operator()(const K* a, const K* b) const { return *a == *b; }
+    };
+
+    Entries entries_; ///< most recently used first
+    std::unordered_map<const K*, typename Entries::iterator, HashOf, SameKey> index_; ///< of them
   };
   struct Similar {
     std::set<std::string> messages;

@@ -6,11 +6,10 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "berth/base/loop.h"
 #include "berth/client/client.h"
+#include "berth/client/informer_source.h"
 
 namespace berth::client {
 
@@ -20,9 +19,10 @@ namespace berth::client {
 /// shows as gone and then new.
 class Informer {
  public:
-  using OnChange = std::function<void(const api::Object& old, const api::Object& now)>;
+  using OnChange = InformerSource::OnChange;
 
-  /// Starts listing at once. The client and loop must outlive the informer.
+  /// Starts listing at once, unless the client has an informer of this selection whose list, watch
+  /// and cache it may share (Client::informer_sources). The client and loop must outlive it.
   Informer(Client& client, Loop& loop, ListOptions what, OnChange on_change);
   ~Informer();
   Informer(const Informer&) = delete;
@@ -34,11 +34,12 @@ class Informer {
   void on_sync(Task task);
   /// nullptr if not held.
   const api::Object* find(const api::Key& key) const;
+  /// Empty until the informer has begun to tell.
   const std::map<api::Key, api::Object>& all() const;
 
  private:
-  struct State;
-  std::shared_ptr<State> state_;
+  std::shared_ptr<InformerSource> source_;
+  std::shared_ptr<InformerSource::Reader> reader_;
 };
 
 } // namespace berth::client

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "berth/api/json.h"
+#include "berth/client/sharing_client.h"
 #include "berth/controllers/cron_job/cron_job_controller.h"
 #include "berth/controllers/daemon_set/daemon_set_controller.h"
 #include "berth/controllers/deployment/deployment_controller.h"
@@ -27,8 +28,8 @@
 namespace berth::controllers {
 
 struct Controllers::Running {
-  Running(client::Client& client, Loop& loop, Rng rng, const Options& options)
-      : jobs(client, loop, rng.fork(1), options.jobs),
+  Running(client::Client& of_all, Loop& loop, Rng rng, const Options& options)
+      : client(of_all), jobs(client, loop, rng.fork(1), options.jobs),
         nodes(client, loop, rng.fork(2), options.nodes), evictions(client, loop, rng.fork(3)),
         pod_gc(client, loop, options.pod_gc), pod_groups(client, loop), quotas(client, loop),
         elastic_quotas(client, loop), volumes(client, loop),
@@ -40,12 +41,12 @@ struct Controllers::Running {
     if (!options.root_ca.empty()) {
       standing.emplace(client, loop, options.root_ca);
       replication_controllers.emplace(client, loop, rng.fork(10), kReplicationControllers);
-      collect_everything(client, loop);
+      collect_everything(loop);
     }
   }
 
   /// Where users bring what they want, anything may own anything.
-  void collect_everything(client::Client& client, Loop& loop) {
+  void collect_everything(Loop& loop) {
     for (const client::GroupKind& kind : namespaced_kinds()) {
       if (kind != client::kEvents) {
         garbage.watch(kind);
@@ -64,6 +65,7 @@ struct Controllers::Running {
                         }});
   }
 
+  client::SharingClient client;
   JobController jobs;
   NodeLifecycle nodes;
   TaintEviction evictions;

@@ -64,6 +64,10 @@ struct FreshView::State : std::enable_shared_from_this<FreshView::State> {
   }
 
   void informed(const Object& old, const Object& now) {
+    if (own.empty() && tombstones.empty()) {
+      changed(old, now);
+      return;
+    }
     const Key key = (now ? now : old).key();
     const auto mine = own.find(key);
     const Object held = mine != own.end()           ? mine->second
@@ -73,7 +77,7 @@ struct FreshView::State : std::enable_shared_from_this<FreshView::State> {
       tombstones.erase(key);
       if (held && held.meta().uid == old.meta().uid) {
         confirm(key);
-        changed(key, held, now);
+        changed(held, now);
       }
       return;
     }
@@ -87,7 +91,7 @@ struct FreshView::State : std::enable_shared_from_this<FreshView::State> {
     }
     confirm(key);
     if (!held || held.meta().resource_version < now.meta().resource_version) {
-      changed(key, held, now);
+      changed(held, now);
     }
   }
 
@@ -102,7 +106,7 @@ struct FreshView::State : std::enable_shared_from_this<FreshView::State> {
     bury_others(key, now.meta().uid);
     own.insert_or_assign(key, now);
     arm();
-    changed(key, before, now);
+    changed(before, now);
   }
 
   /// Where there is an object of this uid, another that the informer shows has gone.
@@ -122,19 +126,19 @@ struct FreshView::State : std::enable_shared_from_this<FreshView::State> {
     }
     if (before && before.meta().uid == uid) {
       confirm(key);
-      changed(key, before, Object());
+      changed(before, Object());
     }
   }
 
-  void changed(const Key& key, const Object& old, const Object& now) {
-    reindex(key, old, now);
+  void changed(const Object& old, const Object& now) {
+    reindex(old, now);
     if (spec.on_change) {
       spec.on_change(old, now);
     }
   }
 
   /// Most changes leave an object under the names that it had.
-  void reindex(const Key& key, const Object& old, const Object& now) {
+  void reindex(const Object& old, const Object& now) {
     if (!spec.index_of) {
       return;
     }
@@ -144,6 +148,7 @@ struct FreshView::State : std::enable_shared_from_this<FreshView::State> {
     if (before == after) {
       return;
     }
+    const Key key = (now ? now : old).key();
     for (const std::string& name : before) {
       const auto it = index.find(name);
       if (it == index.end()) {

@@ -217,6 +217,10 @@ Result<std::vector<ContainerShare>> container_shares(const Pod& pod, const GpuSh
 }
 
 ShareableGpus shareable_gpus(const Node& node) {
+  return shareable_gpus(node, amount(node.allocatable, kGpuResource));
+}
+
+ShareableGpus shareable_gpus(const Node& node, std::int64_t gpu_resource) {
   ShareableGpus out;
   const auto count = [&](std::string_view resource) {
     return std::max<std::int64_t>(0, amount(node.allocatable, resource));
@@ -227,8 +231,8 @@ ShareableGpus shareable_gpus(const Node& node) {
   const std::string_view product = label(node, "nvidia.com/gpu.product");
   const bool whole = (sharing.empty() || sharing == "none") && !product.ends_with("-SHARED") &&
                      product.find("-MIG-") == std::string_view::npos && !hami::shares_gpus(node);
-  const std::int64_t gpus = said > 0 ? said : whole ? count(kGpuResource) : 0;
-  if (gpus == 0 || gpus > kMaxGpus) {
+  const std::int64_t gpus = said > 0 ? said : whole ? gpu_resource : 0;
+  if (gpus <= 0 || gpus > kMaxGpus) {
     return out;
   }
   out.gpus = static_cast<int>(gpus);

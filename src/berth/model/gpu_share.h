@@ -86,6 +86,8 @@ struct ShareableGpus {
 /// GPUs. The model is that of kGpuCardModel, else of nvidia.com/gpu.product; memory, else of
 /// nvidia.com/gpu.memory (MiB).
 ShareableGpus shareable_gpus(const Node& node);
+/// As if `gpu_resource` were the node's allocatable nvidia.com/gpu.
+ShareableGpus shareable_gpus(const Node& node, std::int64_t gpu_resource);
 
 /// "0-1-2", ascending.
 std::string format_gpu_index(const std::vector<int>& indices);

@@ -102,10 +102,7 @@ model::ShareableGpus NodeSupply::shareable(const api::Object& stored) const {
   if (!view) {
     return {};
   }
-  model::Node node = **view;
-  node.allocatable.insert_or_assign(std::string(model::kGpuResource),
-                                    api::Quantity::from_int(std::ssize(place_.inventory->gpus())));
-  return model::shareable_gpus(node);
+  return model::shareable_gpus(**view, std::ssize(place_.inventory->gpus()));
 }
 
 std::vector<model::hami::Device> NodeSupply::vgpus() const {

@@ -12,7 +12,9 @@ bool before(const FieldSet::Node& node, const PathElement& element) {
 } // namespace
 
 FieldSet::Node& FieldSet::node(PathElement element) {
-  auto at = std::lower_bound(nodes_.begin(), nodes_.end(), element, before);
+  const bool is_last = nodes_.empty() || before(nodes_.back(), element); // most come in order
+  auto at =
+      is_last ? nodes_.end() : std::lower_bound(nodes_.begin(), nodes_.end(), element, before);
   if (at == nodes_.end() || !(at->element == element)) {
     at = nodes_.insert(at, {.element = std::move(element), .member = false, .below = {}});
   }

@@ -1,5 +1,8 @@
 // What differs between two values.
+#include <algorithm>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "berth/patch/atom.h"
 #include "berth/patch/keyed_list.h"
@@ -58,16 +61,25 @@ void compare_maps(const Type& type, const json::object* left, const json::object
     join(out, PathElement::field(name),
          difference(of == nullptr ? deduced_type() : *of, of_left, of_right));
   };
-  if (left != nullptr) {
-    for (const auto& [name, value] : *left) {
-      member(name, &value, right == nullptr ? nullptr : right->if_contains(name));
+  if (left == nullptr || right == nullptr) { // sets are built fastest in order
+    const bool adds = left == nullptr;
+    std::vector<std::pair<std::string_view, const json::value*>> members;
+    members.reserve((adds ? right : left)->size());
+    for (const auto& [name, value] : *(adds ? right : left)) {
+      members.emplace_back(name, &value);
     }
+    std::ranges::sort(members);
+    for (const auto& [name, value] : members) {
+      member(name, adds ? nullptr : value, adds ? value : nullptr);
+    }
+    return;
   }
-  if (right != nullptr) {
-    for (const auto& [name, value] : *right) {
-      if (left == nullptr || !left->contains(name)) {
-        member(name, nullptr, &value);
-      }
+  for (const auto& [name, value] : *left) {
+    member(name, &value, right->if_contains(name));
+  }
+  for (const auto& [name, value] : *right) {
+    if (!left->contains(name)) {
+      member(name, nullptr, &value);
     }
   }
 }
