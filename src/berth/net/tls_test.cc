@@ -4,9 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "berth/net/certificates.h"
 #include "berth/net/http_client.h"
 #include "berth/net/http_server.h"
+#include "berth/net/transport.h"
 
 namespace berth::net {
 namespace {
@@ -140,6 +143,57 @@ TEST_F(Tls, PlainTextIsNotAnswered) {
   plain.tls = false;
   EXPECT_FALSE(call({}, plain).has_value());
   EXPECT_TRUE(call({.ca = authority.certificate}).has_value()) << "others are still served";
+}
+
+TEST_F(Tls, WhoComesDuringTooManyHandshakesIsAcceptedWhenOneOfThemEnds) {
+  const auto tls =
+      *TlsContext::server({.certificate = server_pair.certificate, .key = server_pair.key});
+  std::shared_ptr<Connection> accepted;
+  const auto listener =
+      *listen(loop, {.tls = tls, .handshake_timeout = Duration::hours(1), .most_handshakes = 2},
+              [&](std::shared_ptr<Connection> connection) { accepted = std::move(connection); });
+  std::array<std::shared_ptr<Connection>, 2> silent;
+  for (auto& each : silent) {
+    each = make_connection(loop);
+    each->connect("127.0.0.1", listener->port(), [&](const Result<void>& connected) {
+      EXPECT_TRUE(connected);
+      loop.stop();
+    });
+    loop.run();
+  }
+  loop.run_for(Duration::millis(50)); // both have been accepted
+  const auto late =
+      make_connection(loop, {.tls = *TlsContext::client({.ca = authority.certificate})});
+  bool served = false;
+  late->connect("127.0.0.1", listener->port(), [&](const Result<void>& connected) {
+    served = connected.has_value();
+    loop.stop();
+  });
+  loop.run_for(Duration::millis(50));
+  EXPECT_FALSE(served);
+  silent[0]->close();
+  loop.run_for(Duration::seconds(10));
+  EXPECT_TRUE(served);
+}
+
+TEST_F(Tls, AHandshakeThatRunsOutOfTimeMakesRoom) {
+  const auto tls =
+      *TlsContext::server({.certificate = server_pair.certificate, .key = server_pair.key});
+  const auto listener =
+      *listen(loop, {.tls = tls, .handshake_timeout = Duration::millis(50), .most_handshakes = 1},
+              [](const std::shared_ptr<Connection>&) {});
+  const auto silent = make_connection(loop);
+  silent->connect("127.0.0.1", listener->port(),
+                  [](const Result<void>& connected) { EXPECT_TRUE(connected); });
+  const auto late =
+      make_connection(loop, {.tls = *TlsContext::client({.ca = authority.certificate})});
+  bool served = false;
+  late->connect("127.0.0.1", listener->port(), [&](const Result<void>& connected) {
+    served = connected.has_value();
+    loop.stop();
+  });
+  loop.run_for(Duration::seconds(10));
+  EXPECT_TRUE(served);
 }
 
 TEST_F(Tls, WhatCannotBeUsedIsNamed) {

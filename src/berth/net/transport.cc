@@ -199,7 +199,7 @@ class StreamConnection final : public Connection,
   Stream stream_;
   tcp::resolver resolver_;
   std::string network_namespace_;
-  std::array<char, 16 * 1024> buffer_;
+  std::array<char, 8 * 1024> buffer_; ///< small: there may be thousands that wait
   std::string writing_;
   bool closed_ = false;
 };
@@ -259,10 +259,18 @@ class TcpListener final : public Listener {
           set_no_delay(socket);
           greet(state, std::move(socket));
         }
-        if (state->on_connection) {
-          accept(state);
-        }
+        accept_more(state);
       });
+    }
+
+    static void accept_more(const std::shared_ptr<State>& state) {
+      if (!state->on_connection) {
+        return;
+      }
+      state->full = state->handshakes >= state->options.most_handshakes;
+      if (!state->full) {
+        accept(state);
+      }
     }
 
     static void greet(const std::shared_ptr<State>& state, tcp::socket socket) {
@@ -275,21 +283,35 @@ class TcpListener final : public Listener {
       auto connection =
           std::make_shared<TlsConnection>(std::move(socket), ConnectionOptions{.tls = tls});
       auto limit = std::make_shared<Timer>(*state->loop);
-      limit->set(state->options.handshake_timeout, [connection] { connection->close(); });
-      connection->shake_hands("", "handshake", [state, connection, limit](Result<void> shaken) {
-        limit->cancel();
-        if (shaken && state->on_connection) {
-          state->on_connection(connection);
-        } else {
-          connection->close();
+      ++state->handshakes;
+      const auto over = [state] {
+        --state->handshakes;
+        if (state->full) {
+          accept_more(state);
         }
+      };
+      limit->set(state->options.handshake_timeout, [connection, over] {
+        connection->close(); // of which the handshake is not told
+        over();
       });
+      connection->shake_hands("", "handshake",
+                              [state, connection, limit, over](Result<void> shaken) {
+                                limit->cancel();
+                                if (shaken && state->on_connection) {
+                                  state->on_connection(connection);
+                                } else {
+                                  connection->close();
+                                }
+                                over();
+                              });
     }
 
     AsioLoop* loop;
     ListenOptions options;
     tcp::acceptor acceptor;
     Sink on_connection;
+    int handshakes = 0; ///< under way
+    bool full = false;  ///< nobody is accepted until one of them ends
   };
   std::shared_ptr<State> state_;
 };

@@ -64,6 +64,9 @@ struct ListenOptions {
   std::uint16_t port = 0;                ///< 0: any that is free
   std::shared_ptr<const TlsContext> tls; ///< null: plain
   Duration handshake_timeout = Duration::seconds(10);
+  /// So many at once: who comes meanwhile is accepted later, so that in a rush nobody's handshake
+  /// runs out of time because of all the others'. The kernel keeps those who wait.
+  int most_handshakes = 512;
 };
 
 /// Hands on connections that are ready to be read: those whose handshake fails are closed in
