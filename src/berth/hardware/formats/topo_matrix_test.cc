@@ -323,7 +323,8 @@ TEST(ImportTopoMatrix, ABoardWithoutSwitchKeepsItsPairs) {
 
 TEST(ImportTopoMatrix, NamesMustNameNodes) {
   TopoMatrix one{.devices = {{.name = "GPU0"}}, .cells = {{{}}}};
-  for (const std::string name : {"", "Big", "-a", "a-", "a_b", std::string(51, 'a').c_str()}) {
+  for (const std::string& name :
+       std::vector<std::string>{"", "Big", "-a", "a-", "a_b", std::string(51, 'a')}) {
     EXPECT_FALSE(import_topo_matrix(one, {.name = name})) << name;
   }
   EXPECT_TRUE(import_topo_matrix(one, {.name = "a.b-1"}));
