@@ -17,6 +17,7 @@ namespace berth::node {
 
 struct NodeFacts {
   std::map<std::string, DeviceCount> devices; ///< resources that plugins give (or gave)
+  std::vector<std::string> departed; ///< gave, and will not again: the Node names them no more
   std::map<std::string, std::string>
       annotations; ///< ""  is to be absent; what is not known is not named, and left as it is
   std::map<std::string, std::string> labels; ///< likewise
@@ -34,7 +35,8 @@ api::json::value make_base_node(api::json::value document, const api::Labels& la
 api::json::value make_new_node(const api::json::value& base, const NodeFacts& facts);
 
 /// Merge patches that make the stored Node what it should be: metadata first, then status; none
-/// where nothing differs. Resources that somebody else advertised in the status are left alone.
+/// where nothing differs. Resources that somebody else advertised in the status are left alone; a
+/// resource to be taken out is null in the patch.
 struct NodePatches {
   std::optional<api::json::value> metadata;
   std::optional<api::json::value> status;

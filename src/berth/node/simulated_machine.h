@@ -39,6 +39,7 @@ struct MachineOptions {
   std::optional<api::json::value> node_document;
   api::Labels labels;
   std::vector<model::Taint> taints;
+  Patience patience = Patience::Wait; ///< see AgentOptions
   Duration default_run_for = Duration::minutes(10);
   hardware::ChoicePolicy gpu_policy = hardware::ChoicePolicy::Topology;
   /// How GPUs are given: MIG, sharing, what containers are told.
