@@ -97,7 +97,8 @@ struct Agent::State : std::enable_shared_from_this<State> {
             {.inventory = at.inventory, .devices = &devices, .gpus = &gpus, .health = &gpu_health},
             base,
             {.plugin_resources = options.plugin_resources,
-             .hami = options.hami}),
+             .hami = options.hami,
+             .replica_limit = options.replica_limit}),
         labels(options.discover, options.given_labels), status_wait(*at.loop), list_again(*at.loop),
         listen_again(*at.loop) {
     if (place.contents) {

@@ -89,6 +89,17 @@ TEST_F(SlicedMachine, ReplicasAreToldByGpuUnderTheirOwnName) {
   EXPECT_EQ(allocatable(kShared), "16");
 }
 
+TEST_F(SlicedMachine, ThatAContainerGetsOneReplicaIsTold) {
+  deviceplugin::Config config = shared_config(true);
+  config.sharing.time_slicing->fail_requests_greater_than_one = true;
+  boot(config);
+  EXPECT_EQ(told(), "nvidia.com/gpu.shared=one-replica:0x4,1x4,2x4,3x4");
+  plane.create(asks("a", kShared, 2));
+  run(Duration::seconds(10));
+  EXPECT_EQ(phase("a"), "Failed") << "a scheduler that does not look is still put right";
+  EXPECT_THAT(status("a", "message"), HasSubstr("maximum request size for shared resources is 1"));
+}
+
 TEST_F(SlicedMachine, AGpusIllnessReachesAllOfItsReplicas) {
   boot(shared_config(false));
   ASSERT_TRUE(machine->inventory().xid(2, 79));

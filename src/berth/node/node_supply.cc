@@ -130,8 +130,9 @@ NodeFacts NodeSupply::facts(const api::Object& stored, TimePoint now, const PodI
   const PluginEndpoints& plugins = place_.devices->plugins();
   if (const auto sick = place_.health->unhealthy()) {
     facts.annotations.emplace(model::kUnhealthyGpusAnnotation, hardware::format_gpu_indices(*sick));
-    facts.annotations.emplace(model::kGpuDevicesAnnotation,
-                              model::format_node_slices(slices_of(plugins, *place_.gpus)));
+    facts.annotations.emplace(
+        model::kGpuDevicesAnnotation,
+        model::format_node_slices(slices_of(plugins, *place_.gpus, rules_.replica_limit)));
   }
   const api::Labels held = stored ? stored.meta().annotations : api::Labels();
   facts.annotations.emplace(model::kPluginResourcesAnnotation,

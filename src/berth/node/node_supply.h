@@ -12,6 +12,7 @@
 #include "berth/api/object.h"
 #include "berth/inventory/inventory.h"
 #include "berth/model/gpu_share.h"
+#include "berth/model/gpu_slices.h"
 #include "berth/model/hami.h"
 #include "berth/node/device_manager.h"
 #include "berth/node/gpu_devices.h"
@@ -35,6 +36,7 @@ class NodeSupply {
   struct Rules {
     std::vector<std::string> plugin_resources;
     std::optional<HamiSettings> hami;
+    model::ReplicaLimit replica_limit = model::ReplicaLimit::ByStrategy;
   };
   /// `base`: make_base_node's.
   NodeSupply(Place place, const api::json::value& base, Rules rules);

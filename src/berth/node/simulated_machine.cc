@@ -187,6 +187,7 @@ void SimulatedMachine::start_agent() {
                    .discover = discover_of(options_, inventory_),
                    .given_labels = options_.labels,
                    .taints = options_.taints,
+                   .replica_limit = deviceplugin::replica_limit(options_.plugin_config.sharing),
                    .patience = options_.patience,
                    .hami = options_.hami,
                    .numa = numa_,
