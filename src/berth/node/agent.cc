@@ -98,7 +98,8 @@ struct Agent::State : std::enable_shared_from_this<State> {
             base,
             {.plugin_resources = options.plugin_resources,
              .hami = options.hami,
-             .replica_limit = options.replica_limit}),
+             .replica_limit = options.replica_limit,
+             .startup_taint = options.startup_taint}),
         labels(options.discover, options.given_labels), status_wait(*at.loop), list_again(*at.loop),
         listen_again(*at.loop) {
     if (place.contents) {

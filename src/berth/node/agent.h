@@ -23,6 +23,7 @@
 #include "berth/node/discovered_labels.h"
 #include "berth/node/hami_sharing.h"
 #include "berth/node/pod_resources.h"
+#include "berth/node/startup_taint.h"
 #include "berth/runtime/runtime.h"
 #include "berth/topology/numa_book.h"
 #include "berth/topology/settings.h"
@@ -47,6 +48,8 @@ struct AgentOptions {
   /// How many replicas the plugin gives to one container, by its configuration, for schedulers to
   /// know.
   model::ReplicaLimit replica_limit = model::ReplicaLimit::ByStrategy;
+  /// Whether a new Node is tainted until its GPUs can be had.
+  StartupTaint startup_taint = StartupTaint::None;
   /// How long a pod is held for a plugin that is coming back, or for a dying pod's devices.
   Duration device_wait = Duration::minutes(5);
   /// Whether it is held at all.

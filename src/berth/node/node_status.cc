@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "berth/node/plugin_endpoints.h"
+#include "berth/node/startup_taint.h"
 
 namespace berth::node {
 namespace {
@@ -196,6 +197,9 @@ json::value make_new_node(const json::value& base, const NodeFacts& facts) {
       api::object_at(member(node, "metadata"), "annotations")[key] = text;
     }
   }
+  if (facts.awaits_gpus) {
+    add_startup_taint(node);
+  }
   return node;
 }
 
@@ -234,6 +238,9 @@ NodePatches node_patches(const json::value& stored, const json::value& base,
   }
   if (!status.empty()) {
     patches.status = json::object{{"status", std::move(status)}};
+  }
+  if (!facts.awaits_gpus) {
+    patches.taints = without_startup_taint(stored);
   }
   return patches;
 }

@@ -33,6 +33,23 @@ bool NodeSupply::configured(std::string_view resource) const {
   return std::ranges::find(rules_.plugin_resources, resource) != rules_.plugin_resources.end();
 }
 
+// Of whatever resource: GPUs, their replicas, MIG devices. A plugin may call devices what it likes;
+// of a resource that is known to be GPUs any will do.
+bool NodeSupply::awaits_gpus() const {
+  if (rules_.startup_taint == StartupTaint::None || !place_.inventory ||
+      place_.inventory->gpus().empty()) {
+    return false;
+  }
+  const PluginEndpoints& plugins = place_.devices->plugins();
+  return std::ranges::none_of(plugins.resources(), [&](const std::string& resource) {
+    const std::vector<std::string> healthy = plugins.pool(resource)->healthy();
+    return !healthy.empty() &&
+           (configured(resource) || std::ranges::any_of(healthy, [&](const std::string& id) {
+              return place_.gpus->gpu_of(id).has_value();
+            }));
+  });
+}
+
 // One GPU is as many vGPUs as may share it.
 std::map<std::string, DeviceCount> NodeSupply::accounting() const {
   std::map<std::string, DeviceCount> counts = place_.devices->accounting();
@@ -126,6 +143,7 @@ NodeFacts NodeSupply::facts(const api::Object& stored, TimePoint now, const PodI
   NodeFacts facts{.devices = accounting(),
                   .departed = place_.devices->departed(),
                   .plugin_resources = rules_.plugin_resources,
+                  .awaits_gpus = awaits_gpus(),
                   .now = now};
   const PluginEndpoints& plugins = place_.devices->plugins();
   if (const auto sick = place_.health->unhealthy()) {

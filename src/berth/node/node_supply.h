@@ -19,6 +19,7 @@
 #include "berth/node/gpu_health.h"
 #include "berth/node/hami_sharing.h"
 #include "berth/node/node_status.h"
+#include "berth/node/startup_taint.h"
 
 namespace berth::node {
 
@@ -37,6 +38,7 @@ class NodeSupply {
     std::vector<std::string> plugin_resources;
     std::optional<HamiSettings> hami;
     model::ReplicaLimit replica_limit = model::ReplicaLimit::ByStrategy;
+    StartupTaint startup_taint = StartupTaint::None;
   };
   /// `base`: make_base_node's.
   NodeSupply(Place place, const api::json::value& base, Rules rules);
@@ -60,6 +62,7 @@ class NodeSupply {
   std::map<std::string, DeviceCount> accounting() const;
   std::set<std::string> unconfigured(const api::Object& stored) const;
   bool configured(std::string_view resource) const;
+  bool awaits_gpus() const;
 
   Place place_;
   const api::json::value* base_;

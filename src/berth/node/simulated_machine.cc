@@ -188,6 +188,7 @@ void SimulatedMachine::start_agent() {
                    .given_labels = options_.labels,
                    .taints = options_.taints,
                    .replica_limit = deviceplugin::replica_limit(options_.plugin_config.sharing),
+                   .startup_taint = options_.startup_taint,
                    .patience = options_.patience,
                    .hami = options_.hami,
                    .numa = numa_,
