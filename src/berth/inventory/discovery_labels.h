@@ -7,6 +7,9 @@ namespace berth::inventory {
 
 using hardware::discovery_labels;
 using hardware::features_file;
+using hardware::kGpuUnknown;
+using hardware::kMigPending;
+using hardware::kMigStateLabel;
 using hardware::LabelOptions;
 using hardware::MigStrategy;
 using hardware::Sharing;

@@ -51,7 +51,7 @@ struct HealthEvent {
     Lost,      ///< the GPU is gone
     Recovered, ///< reset or replaced: a probe now finds it usable
     Fabric,    ///< the state of its fabric changed, a probe says how
-    Mig,       ///< it is cut in another way, survey() says how
+    Mig,       ///< it is cut in another way or its MIG mode is to change, survey() says how
   };
   static constexpr int kWholeGpu = -1;
 

@@ -284,7 +284,7 @@ struct NvmlInventory::State : std::enable_shared_from_this<NvmlInventory::State>
     }
   }
 
-  /// Tells of GPUs that are cut in another way than they were when it was last told.
+  /// Tells of GPUs that are cut in another way than they were when it was last told, or are to be.
   void compare_mig() {
     if (!any_mig_capable()) {
       return;
@@ -292,6 +292,7 @@ struct NvmlInventory::State : std::enable_shared_from_this<NvmlInventory::State>
     NodeFacts now = survey();
     for (std::size_t i = 0; i < now.gpus.size(); ++i) {
       if (now.gpus[i].mig_enabled != told_facts.gpus[i].mig_enabled ||
+          now.gpus[i].mig_pending != told_facts.gpus[i].mig_pending ||
           now.gpus[i].mig != told_facts.gpus[i].mig) {
         publish(HealthEvent::Kind::Mig, static_cast<int>(i), 0);
       }

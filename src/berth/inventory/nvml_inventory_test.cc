@@ -465,6 +465,18 @@ TEST_F(Nvml, AnotherCutIsToldAndSurveyed) {
   EXPECT_EQ(heard_.back(), "mig 3 0");
 }
 
+TEST_F(Nvml, AChangeOfMigModeThatIsPendingIsToldAndSurveyed) {
+  serve("dgx-h100");
+  const auto inventory = open();
+  const auto listening = listen(*inventory);
+  EXPECT_FALSE(inventory->survey().gpus[2].mig_pending);
+  mock_.set("2.mig_pending", "1");
+  ASSERT_TRUE(hears(1));
+  EXPECT_EQ(heard_.front(), "mig 2 0");
+  EXPECT_TRUE(inventory->survey().gpus[2].mig_pending);
+  EXPECT_FALSE(inventory->survey().gpus[2].mig_enabled);
+}
+
 TEST_F(Nvml, ALostGpuIsNotCutAnew) {
   serve("dgx-h100", "0.mig=1\n0.mig.0.uuid=MIG-a\n0.mig.0.gslices=1\n0.mig.0.cslices=1\n");
   const auto inventory = open();

@@ -189,6 +189,7 @@ void refresh_mig(const Library& library, Device device, GpuFacts& facts) {
   unsigned pending = 0;
   facts.mig_capable = call(library.functions().mig_mode, device, &current, &pending) == kSuccess;
   facts.mig_enabled = facts.mig_capable && current == 1;
+  facts.mig_pending = facts.mig_capable && current != pending;
   facts.mig = facts.mig_enabled ? read_mig(library, device, facts.info.memory_mib * kMib)
                                 : std::vector<MigDevice>();
 }

@@ -14,7 +14,8 @@ SimulatedInventory::SimulatedInventory(Loop& loop, const hardware::Platform& pla
       state_(
           platform.gpus.size(),
           {.fabric = platform.nvlink_domain_gpus > 0 ? FabricState::Completed : FabricState::None}),
-      mig_(platform.gpus.size()), subscribers_(std::make_shared<Subscribers>()) {
+      mig_(platform.gpus.size()), mig_pending_(platform.gpus.size()),
+      subscribers_(std::make_shared<Subscribers>()) {
   for (const hardware::Gpu& gpu : platform.gpus) {
     gpus_.push_back({.index = gpu.index,
                      .uuid = hardware::gpu_uuid(node_name, gpu.index),
@@ -28,7 +29,8 @@ SimulatedInventory::SimulatedInventory(Loop& loop, const hardware::Platform& pla
 
 SimulatedInventory::SimulatedInventory(Loop& loop, int count, std::string_view node_name)
     : loop_(&loop), node_name_(node_name), state_(static_cast<std::size_t>(count)),
-      mig_(static_cast<std::size_t>(count)), subscribers_(std::make_shared<Subscribers>()) {
+      mig_(static_cast<std::size_t>(count)), mig_pending_(static_cast<std::size_t>(count)),
+      subscribers_(std::make_shared<Subscribers>()) {
   for (int index = 0; index < count; ++index) {
     gpus_.push_back({.index = index,
                      .uuid = hardware::gpu_uuid(node_name, index),
@@ -63,6 +65,7 @@ NodeFacts SimulatedInventory::survey() const {
   for (std::size_t i = 0; i < facts.gpus.size(); ++i) {
     facts.gpus[i].mig_enabled = mig_[i].has_value();
     facts.gpus[i].mig = mig_[i].value_or(std::vector<MigDevice>());
+    facts.gpus[i].mig_pending = mig_pending_[i];
   }
   return facts;
 }
@@ -129,6 +132,7 @@ Result<void> SimulatedInventory::cut(int gpu, std::string_view wishes) {
   BERTH_CHECK(check(gpu));
   const auto at = static_cast<std::size_t>(gpu);
   BERTH_TRY(mig_[at], cut_gpu(survey().gpus[at], wishes, ++cuts_));
+  mig_pending_[at] = false;
   publish({.kind = HealthEvent::Kind::Mig, .gpu = gpu});
   return {};
 }
@@ -136,6 +140,14 @@ Result<void> SimulatedInventory::cut(int gpu, std::string_view wishes) {
 Result<void> SimulatedInventory::uncut(int gpu) {
   BERTH_CHECK(check(gpu));
   mig_[static_cast<std::size_t>(gpu)].reset();
+  mig_pending_[static_cast<std::size_t>(gpu)] = false;
+  publish({.kind = HealthEvent::Kind::Mig, .gpu = gpu});
+  return {};
+}
+
+Result<void> SimulatedInventory::await_mig_change(int gpu) {
+  BERTH_CHECK(check(gpu));
+  mig_pending_[static_cast<std::size_t>(gpu)] = true;
   publish({.kind = HealthEvent::Kind::Mig, .gpu = gpu});
   return {};
 }
@@ -155,6 +167,7 @@ void SimulatedInventory::reboot() {
   }
   constexpr int kAmpere = 8;
   const bool mode_stays = platform_ != nullptr && platform_->gpu_model.compute_major == kAmpere;
+  mig_pending_.assign(mig_pending_.size(), false);
   for (auto& mig : mig_) {
     if (mig) {
       mig = mode_stays ? std::optional(std::vector<MigDevice>()) : std::nullopt;

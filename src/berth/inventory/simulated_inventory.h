@@ -46,6 +46,9 @@ class SimulatedInventory final : public Inventory {
   Result<void> cut(int gpu, std::string_view wishes);
   /// MIG mode ends.
   Result<void> uncut(int gpu);
+  /// Another MIG mode is asked for, as a driver has it while something uses the GPU, until the GPU
+  /// is cut or uncut, or the machine reboots.
+  Result<void> await_mig_change(int gpu);
   Result<void> set_fabric(int gpu, FabricState state);
   /// A reboot of the machine: GPUs that only needed that, or a reset, are usable again; lost ones
   /// stay lost. MIG instances are gone, MIG mode too except on Ampere.
@@ -61,6 +64,7 @@ class SimulatedInventory final : public Inventory {
   std::vector<GpuInfo> gpus_;
   std::vector<GpuProbe> state_;
   std::vector<std::optional<std::vector<MigDevice>>> mig_; ///< nothing: MIG is off
+  std::vector<bool> mig_pending_;
   std::uint64_t cuts_ = 0;
   std::shared_ptr<Subscribers> subscribers_;
 };

@@ -1,7 +1,9 @@
 #include "berth/model/gpu_slices.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,8 +15,17 @@ namespace {
 
 constexpr int kMostOnOne = 4096;
 
-constexpr std::string_view kReplicas = "replicas:";
-constexpr std::string_view kMig = "mig:";
+struct Word {
+  std::string_view text;
+  SliceKind kind;
+  ReplicaLimit limit;
+};
+constexpr std::array<Word, 4> kWords = {{
+    {"replicas:", SliceKind::Replica, ReplicaLimit::ByStrategy},
+    {"many-replicas:", SliceKind::Replica, ReplicaLimit::None},
+    {"one-replica:", SliceKind::Replica, ReplicaLimit::OneToAContainer},
+    {"mig:", SliceKind::Mig, ReplicaLimit::ByStrategy},
+}};
 
 std::string format_counts(const CountByGpu& counts) {
   std::string text;
@@ -53,6 +64,13 @@ std::optional<CountByGpu> parse_counts(std::string_view text) {
   return counts;
 }
 
+std::string_view word_of(const GpuSlices& slices) {
+  const auto* const word = std::ranges::find_if(kWords, [&](const Word& each) {
+    return each.kind == slices.kind && (each.kind == SliceKind::Mig || each.limit == slices.limit);
+  });
+  return word->text;
+}
+
 std::string_view annotation(const api::Labels& annotations, std::string_view key) {
   const auto it = annotations.find(key);
   return it == annotations.end() ? std::string_view() : std::string_view(it->second);
@@ -63,8 +81,8 @@ std::string_view annotation(const api::Labels& annotations, std::string_view key
 std::string format_node_slices(const NodeSlices& slices) {
   std::string text;
   for (const auto& [resource, each] : slices) {
-    text += fmt::format("{}{}={}{}", text.empty() ? "" : ";", resource,
-                        each.kind == SliceKind::Mig ? kMig : kReplicas, format_counts(each.there));
+    text += fmt::format("{}{}={}{}", text.empty() ? "" : ";", resource, word_of(each),
+                        format_counts(each.there));
   }
   return text;
 }
@@ -83,14 +101,14 @@ NodeSlices parse_node_slices(std::string_view text) {
     std::string_view entry = take_until(text, ';');
     const std::string_view resource = take_until(entry, '=');
     GpuSlices each;
-    if (entry.starts_with(kMig)) {
-      each.kind = SliceKind::Mig;
-      entry.remove_prefix(kMig.size());
-    } else if (entry.starts_with(kReplicas)) {
-      entry.remove_prefix(kReplicas.size());
-    } else {
+    const auto* const word = std::ranges::find_if(
+        kWords, [&](const Word& known) { return entry.starts_with(known.text); });
+    if (word == kWords.end()) {
       return {};
     }
+    each.kind = word->kind;
+    each.limit = word->limit;
+    entry.remove_prefix(word->text.size());
     auto counts = parse_counts(entry);
     if (!counts || resource.empty()) {
       return {};
@@ -121,6 +139,40 @@ NodeSlices slices_of_node(const api::Labels& annotations) {
 
 ChosenSlices slices_of_pod(const api::Labels& annotations) {
   return parse_chosen_slices(annotation(annotations, kGpuSlicesAnnotation));
+}
+
+std::vector<std::string> one_replica_resources(const api::Labels& labels,
+                                               const api::Labels& annotations) {
+  constexpr std::string_view kDomain = "nvidia.com/";
+  constexpr std::string_view kStrategy = ".sharing-strategy";
+  std::set<std::string> resources;
+  for (auto it = labels.lower_bound(kDomain); it != labels.end() && it->first.starts_with(kDomain);
+       ++it) {
+    if (it->second == "mps" && it->first.ends_with(kStrategy)) {
+      const std::string shared = it->first.substr(0, it->first.size() - kStrategy.size());
+      resources.insert({shared, shared + ".shared"});
+    }
+  }
+  const bool mps = !resources.empty(); // one strategy is a node's
+  for (const auto& [resource, slices] : slices_of_node(annotations)) {
+    if (slices.kind != SliceKind::Replica) {
+      continue;
+    }
+    switch (slices.limit) {
+    case ReplicaLimit::ByStrategy:
+      if (mps) {
+        resources.insert(resource);
+      }
+      break;
+    case ReplicaLimit::None:
+      resources.erase(resource);
+      break;
+    case ReplicaLimit::OneToAContainer:
+      resources.insert(resource);
+      break;
+    }
+  }
+  return {resources.begin(), resources.end()};
 }
 
 } // namespace berth::model

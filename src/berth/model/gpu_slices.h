@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "berth/api/object.h"
 
@@ -15,7 +16,7 @@ namespace berth::model {
 
 /// On a Node, by its agent:
 /// "nvidia.com/gpu.shared=replicas:0x4,1x4;nvidia.com/mig-1g.10gb=mig:2x7". Devices in good health
-/// alone.
+/// alone. In place of "replicas:" may be "one-replica:" or "many-replicas:", see ReplicaLimit.
 inline constexpr std::string_view kGpuDevicesAnnotation = "berth.dev/gpu-devices";
 /// On a Pod, by the scheduler: "nvidia.com/mig-1g.10gb=2x2,3x1". Binding for Berth's own agent as
 /// long as it can be had.
@@ -34,8 +35,17 @@ enum class SliceKind {
 /// How many by GPU index, 0..31; none is 0.
 using CountByGpu = std::map<int, int>;
 
+/// How many replicas of a resource the device plugin gives to one container. Rule of NVIDIA's: one,
+/// with failRequestsGreaterThanOne, which is the default of MPS and not of time slicing.
+enum class ReplicaLimit {
+  ByStrategy,      ///< "replicas:", as that default has it
+  None,            ///< "many-replicas:", any number
+  OneToAContainer, ///< "one-replica:"
+};
+
 struct GpuSlices {
   SliceKind kind = SliceKind::Replica;
+  ReplicaLimit limit = ReplicaLimit::ByStrategy; ///< of kind Replica
   CountByGpu there;
 
   bool operator==(const GpuSlices&) const = default;
@@ -54,5 +64,12 @@ ChosenSlices parse_chosen_slices(std::string_view text);
 
 NodeSlices slices_of_node(const api::Labels& annotations);
 ChosenSlices slices_of_pod(const api::Labels& annotations);
+
+/// Resources of which the node gives a container one at most, sorted: as its agent says and, where
+/// it leaves that open or there is none, by GPU feature discovery's label
+/// RESOURCE.sharing-strategy=mps. The label names what was shared: its replicas have that name or,
+/// renamed by default, that with ".shared"; other names are known where the agent tells of them.
+std::vector<std::string> one_replica_resources(const api::Labels& labels,
+                                               const api::Labels& annotations);
 
 } // namespace berth::model

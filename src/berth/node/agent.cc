@@ -95,7 +95,11 @@ struct Agent::State : std::enable_shared_from_this<State> {
         gpu_health(at.inventory, devices, gpus, events),
         supply(
             {.inventory = at.inventory, .devices = &devices, .gpus = &gpus, .health = &gpu_health},
-            base, options.plugin_resources, options.hami),
+            base,
+            {.plugin_resources = options.plugin_resources,
+             .hami = options.hami,
+             .replica_limit = options.replica_limit,
+             .startup_taint = options.startup_taint}),
         labels(options.discover, options.given_labels), status_wait(*at.loop), list_again(*at.loop),
         listen_again(*at.loop) {
     if (place.contents) {
@@ -124,6 +128,7 @@ struct Agent::State : std::enable_shared_from_this<State> {
   void add_worker(const api::Object& pod);
   void on_all_pods_seen();
   void end_unknown(const std::string& uid, const PodRecord& record);
+  void on_node(const api::Object& stored);
   void on_devices();
   void reconsider();
   void follow_cpus();
@@ -207,7 +212,7 @@ void Agent::State::on_listing(Result<runtime::Listing> listing) {
         facts.labels = labels.changes(node() ? node().meta().labels : api::Labels());
         return facts;
       },
-      [this](const api::Object& node) { gpu_health.tell(node); });
+      [this](const api::Object& node) { on_node(node); });
   follow_cuts();
   // Plugins that come back at once come back before the node says what it has.
   const bool expects_plugin =
@@ -319,6 +324,21 @@ void Agent::State::end_unknown(const std::string& uid, const PodRecord& record) 
     }
     reconsider();
   });
+}
+
+// Of a resource that an agent before this one had from a plugin nothing is there until the plugin
+// is back, also where no checkpoint tells of it; and what the Node names no more is over.
+void Agent::State::on_node(const api::Object& stored) {
+  for (const std::string& resource : supply.given_by_plugins(stored)) {
+    devices.expect(resource);
+  }
+  for (const std::string& resource : devices.departed()) {
+    if (!node_resources(stored.json(), "capacity").contains(resource) &&
+        !node_resources(stored.json(), "allocatable").contains(resource)) {
+      devices.forget_departed(resource);
+    }
+  }
+  gpu_health.tell(stored);
 }
 
 void Agent::State::on_devices() {

@@ -15,6 +15,7 @@
 #include "berth/client/client.h"
 #include "berth/deviceplugin/kubelet_socket.h"
 #include "berth/inventory/inventory.h"
+#include "berth/model/gpu_slices.h"
 #include "berth/model/node.h"
 #include "berth/node/checkpoint_store.h"
 #include "berth/node/device_ledger.h"
@@ -22,6 +23,7 @@
 #include "berth/node/discovered_labels.h"
 #include "berth/node/hami_sharing.h"
 #include "berth/node/pod_resources.h"
+#include "berth/node/startup_taint.h"
 #include "berth/runtime/runtime.h"
 #include "berth/topology/numa_book.h"
 #include "berth/topology/settings.h"
@@ -43,6 +45,11 @@ struct AgentOptions {
   std::vector<model::Taint> taints;
   /// Resources whose numbers come from a device plugin alone, whatever the document says.
   std::vector<std::string> plugin_resources{"nvidia.com/gpu"};
+  /// How many replicas the plugin gives to one container, by its configuration, for schedulers to
+  /// know.
+  model::ReplicaLimit replica_limit = model::ReplicaLimit::ByStrategy;
+  /// Whether a new Node is tainted until its GPUs can be had.
+  StartupTaint startup_taint = StartupTaint::None;
   /// How long a pod is held for a plugin that is coming back, or for a dying pod's devices.
   Duration device_wait = Duration::minutes(5);
   /// Whether it is held at all.

@@ -24,7 +24,7 @@ struct Checkpoint {
   std::vector<std::string> unproven;
   /// Resource to the ids its plugin last called healthy.
   std::map<std::string, std::vector<std::string>> registered;
-  /// Resources whose plugin is gone for good: the Node shows 0 of them.
+  /// Resources whose plugin is gone for good, and which the Node may still name.
   std::vector<std::string> departed;
   /// CPUs and memory of containers that have their own.
   std::vector<topology::CpuAssignment> cpus;

@@ -37,7 +37,8 @@ model::CountByGpu left_of(const DeviceBook& book, const model::Pod& pod, const P
 
 } // namespace
 
-model::NodeSlices slices_of(const PluginEndpoints& plugins, GpuDevices& gpus) {
+model::NodeSlices slices_of(const PluginEndpoints& plugins, GpuDevices& gpus,
+                            model::ReplicaLimit limit) {
   model::NodeSlices slices;
   for (const std::string& resource : plugins.resources()) {
     if (!plugins.live(resource)) {
@@ -51,6 +52,7 @@ model::NodeSlices slices_of(const PluginEndpoints& plugins, GpuDevices& gpus) {
       }
       model::GpuSlices& of_resource = slices[resource];
       of_resource.kind = is_replica(device.id) ? model::SliceKind::Replica : model::SliceKind::Mig;
+      of_resource.limit = is_replica(device.id) ? limit : model::ReplicaLimit::ByStrategy;
       if (device.health == deviceplugin::kHealthy) {
         ++of_resource.there[*gpu];
       }

@@ -19,7 +19,9 @@ namespace berth::node {
 
 /// Healthy replicas and MIG devices of live plugins, by resource and GPU. A resource all of whose
 /// devices are whole GPUs, or not this machine's, is not named; one whose GPUs are all sick is.
-model::NodeSlices slices_of(const PluginEndpoints& plugins, GpuDevices& gpus);
+/// `limit` is of all replicas, as it is in NVIDIA's configuration.
+model::NodeSlices slices_of(const PluginEndpoints& plugins, GpuDevices& gpus,
+                            model::ReplicaLimit limit);
 
 /// Ids for the container on the GPUs of the pod's annotation, less what its other containers have
 /// there already (init containers' are theirs to use): in the plugin's order. None if nothing was

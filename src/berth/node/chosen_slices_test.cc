@@ -89,6 +89,17 @@ TEST_F(SlicedMachine, ReplicasAreToldByGpuUnderTheirOwnName) {
   EXPECT_EQ(allocatable(kShared), "16");
 }
 
+TEST_F(SlicedMachine, ThatAContainerGetsOneReplicaIsTold) {
+  deviceplugin::Config config = shared_config(true);
+  config.sharing.time_slicing->fail_requests_greater_than_one = true;
+  boot(config);
+  EXPECT_EQ(told(), "nvidia.com/gpu.shared=one-replica:0x4,1x4,2x4,3x4");
+  plane.create(asks("a", kShared, 2));
+  run(Duration::seconds(10));
+  EXPECT_EQ(phase("a"), "Failed") << "a scheduler that does not look is still put right";
+  EXPECT_THAT(status("a", "message"), HasSubstr("maximum request size for shared resources is 1"));
+}
+
 TEST_F(SlicedMachine, AGpusIllnessReachesAllOfItsReplicas) {
   boot(shared_config(false));
   ASSERT_TRUE(machine->inventory().xid(2, 79));
@@ -191,6 +202,49 @@ TEST_F(SlicedMachine, LabelsFollowHowGpusAreCut) {
   machine->start_agent();
   run(Duration::seconds(30));
   EXPECT_EQ(label("nvidia.com/mig-1g.10gb.count"), "absent") << "left by the agent before";
+}
+
+TEST_F(SlicedMachine, ALabelSaysThatAChangeOfMigIsPending) {
+  deviceplugin::Config config = usual_plugin_config();
+  config.flags.mig_strategy = inventory::MigStrategy::Mixed;
+  boot(config);
+  const auto label = [&](std::string_view key) {
+    const auto& labels = node().meta().labels;
+    const auto it = labels.find(key);
+    return it == labels.end() ? "absent" : it->second;
+  };
+  const std::string product = label("nvidia.com/gpu.product");
+  ASSERT_NE(product, "absent");
+  EXPECT_EQ(label("berth.dev/mig-state"), "absent");
+  ASSERT_TRUE(machine->inventory().await_mig_change(1));
+  run(Duration::seconds(30));
+  EXPECT_EQ(label("berth.dev/mig-state"), "pending");
+  EXPECT_EQ(label("nvidia.com/gpu.product"), product);
+  machine->crash_agent();
+  machine->start_agent();
+  run(Duration::seconds(30));
+  EXPECT_EQ(label("berth.dev/mig-state"), "pending");
+  ASSERT_TRUE(machine->inventory().cut(1, "1g.10gb=2"));
+  run(Duration::seconds(30));
+  EXPECT_EQ(label("berth.dev/mig-state"), "absent");
+  EXPECT_EQ(label("nvidia.com/mig-1g.10gb.count"), "2");
+  EXPECT_EQ(label("nvidia.com/gpu.product"), product);
+  EXPECT_EQ(label("nvidia.com/mig.config.state"), "absent") << "another's";
+}
+
+TEST_F(SlicedMachine, LabelsOfARegisteredCutGoWithIt) {
+  deviceplugin::Config config = usual_plugin_config();
+  config.flags.mig_strategy = inventory::MigStrategy::Mixed;
+  boot(config);
+  ASSERT_TRUE(machine->inventory().cut(1, "1g.10gb=2"));
+  machine->crash_agent();
+  machine->start_agent();
+  run(Duration::seconds(30));
+  ASSERT_TRUE(node().meta().labels.contains("nvidia.com/mig-1g.10gb.count"));
+  ASSERT_TRUE(machine->inventory().uncut(1));
+  run(Duration::minutes(2));
+  EXPECT_FALSE(node().meta().labels.contains("nvidia.com/mig-1g.10gb.count"))
+      << "the agent began with it, and does not bring it back";
 }
 
 TEST_F(SlicedMachine, APodWhoseMigDeviceIsGoneAfterARebootIsTurnedAway) {

@@ -66,7 +66,26 @@ void DeviceManager::forget_gone() {
 }
 
 std::map<std::string, DeviceCount> DeviceManager::accounting() const {
-  return book_->endpoints().accounting();
+  std::map<std::string, DeviceCount> counts = book_->endpoints().accounting();
+  if (book_->options().patience == Patience::None) {
+    for (const std::string& resource : book_->endpoints().departed()) {
+      counts.emplace(resource, DeviceCount{});
+    }
+  }
+  return counts;
+}
+
+std::vector<std::string> DeviceManager::departed() const {
+  return book_->options().patience == Patience::None ? std::vector<std::string>()
+                                                     : book_->endpoints().departed();
+}
+
+void DeviceManager::forget_departed(const std::string& resource) {
+  book_->endpoints().forget_departed(resource);
+}
+
+void DeviceManager::expect(const std::string& resource) {
+  book_->endpoints().expect(resource);
 }
 
 bool DeviceManager::complete() const {

@@ -67,8 +67,17 @@ class DeviceManager final : public deviceplugin::Registration {
   /// Releases what pods hold that are gone: for when every pod of the node is known.
   void forget_gone();
 
-  /// Resources with devices (or with a zero that stays), for the node's status.
+  /// Resources that plugins give, or may give again, for the node's status; without patience, as in
+  /// the kubelet, with a zero that stays for those whose plugin is gone for good.
   std::map<std::string, DeviceCount> accounting() const;
+  /// Resources whose plugin is gone for good and which the node's status is to name no more; none
+  /// without patience.
+  std::vector<std::string> departed() const;
+  /// The node's status names it no more.
+  void forget_departed(const std::string& resource);
+  /// The node's status names it, a plugin alone can have given it and nothing else is known of it:
+  /// its plugin may come back, or be gone for good after the grace.
+  void expect(const std::string& resource);
   /// Every resource that the checkpoint names has a live plugin again.
   bool complete() const;
   /// The resource's plugin is connected and has said what it has.

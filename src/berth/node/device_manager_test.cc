@@ -302,7 +302,8 @@ TEST_F(Manager, APluginThatIsGoneForAWhileIsWaitedFor) {
             "no healthy devices present; cannot allocate unhealthy devices nvidia.com/gpu");
   EXPECT_EQ(manager_->accounting().at(kGpu), (DeviceCount{8, 0}));
   run(Duration::minutes(10));
-  EXPECT_EQ(manager_->accounting().at(kGpu), (DeviceCount{0, 0}));
+  EXPECT_THAT(manager_->accounting(), IsEmpty());
+  EXPECT_THAT(manager_->departed(), ElementsAre(kGpu));
   verdict = allocate(a);
   EXPECT_EQ(verdict.kind, Kind::Rejected);
   EXPECT_EQ(verdict.message, "cannot allocate unregistered device nvidia.com/gpu");

@@ -3,6 +3,8 @@
 #include <string_view>
 #include <utility>
 
+#include "berth/inventory/discovery_labels.h"
+
 namespace berth::node {
 namespace {
 
@@ -20,6 +22,9 @@ void DiscoveredLabels::look_again() {
   }
   looked_ = true;
   found_ = discover_();
+  if (before_.contains(kProduct) && !found_.contains(kProduct)) {
+    found_.emplace(inventory::kMigStateLabel, inventory::kGpuUnknown);
+  }
   before_.insert(found_.begin(), found_.end());
 }
 
@@ -28,12 +33,17 @@ std::map<std::string, std::string> DiscoveredLabels::changes(const api::Labels& 
   if (!looked_) {
     return wanted;
   }
+  // Also those that are not stored now: the Node may have been registered with them.
+  for (const auto& [key, value] : before_) {
+    wanted[key] = "";
+  }
   for (const auto& [key, value] : stored) {
-    const bool ours = before_.contains(key) || key.starts_with(kOfProfile);
-    if (ours && key != kProduct && !found_.contains(key)) {
+    if (key.starts_with(kOfProfile)) {
       wanted[key] = "";
     }
   }
+  wanted[std::string(inventory::kMigStateLabel)] = "";
+  wanted.erase(std::string(kProduct));
   for (const auto& [key, value] : found_) {
     wanted[key] = value;
   }

@@ -21,7 +21,8 @@ class DiscoveredLabels {
   void look_again();
   /// Labels that the Node with `stored` is to have otherwise; "" is to be absent: what was found
   /// before and is not any more, and labels of MIG profiles that an agent before this one left. The
-  /// product stays while nobody knows it, because pods choose nodes by it (gpu-operator#2495).
+  /// product stays while nobody knows it, because pods choose nodes by it (gpu-operator#2495);
+  /// berth.dev/mig-state (inventory::kMigStateLabel) says so meanwhile.
   std::map<std::string, std::string> changes(const api::Labels& stored) const;
 
  private:

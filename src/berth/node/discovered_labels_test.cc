@@ -23,9 +23,16 @@ TEST(DiscoveredLabels, FollowWhatIsFound) {
                               {"nvidia.com/mig-1g.5gb.count", "7"},
                               {"nvidia.com/mig.config", "all-1g.5gb"},
                               {"zone", "b"}}),
-              ElementsAre(Pair("nvidia.com/gpu.count", ""), Pair("nvidia.com/mig-1g.5gb.count", ""),
+              ElementsAre(Pair("berth.dev/mig-state", "unknown"), Pair("nvidia.com/gpu.count", ""),
+                          Pair("nvidia.com/mig-1g.5gb.count", ""),
                           Pair("nvidia.com/mig-3g.20gb.count", "2")))
-      << "the product stays while it is not known";
+      << "the product stays while it is not known, and a label says so";
+  found = {{"nvidia.com/gpu.count", "8"}, {"nvidia.com/gpu.product", "A100"}};
+  labels.look_again();
+  EXPECT_THAT(labels.changes({{"berth.dev/mig-state", "unknown"}}),
+              ElementsAre(Pair("berth.dev/mig-state", ""), Pair("nvidia.com/gpu.count", "8"),
+                          Pair("nvidia.com/gpu.product", "A100"),
+                          Pair("nvidia.com/mig-3g.20gb.count", "")));
 }
 
 TEST(DiscoveredLabels, WhatWasGivenWins) {
@@ -35,7 +42,8 @@ TEST(DiscoveredLabels, WhatWasGivenWins) {
       },
       {{"nvidia.com/gpu.product", "mine"}});
   labels.look_again();
-  EXPECT_THAT(labels.changes({{"nvidia.com/gpu.product", "mine"}}), IsEmpty());
+  EXPECT_THAT(labels.changes({{"nvidia.com/gpu.product", "mine"}}),
+              ElementsAre(Pair("berth.dev/mig-state", "")));
 }
 
 TEST(DiscoveredLabels, WhereNobodyDiscoversNothingChanges) {

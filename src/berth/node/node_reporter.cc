@@ -8,6 +8,7 @@
 #include "berth/base/assert.h"
 #include "berth/base/log.h"
 #include "berth/client/informer.h"
+#include "berth/node/startup_taint.h"
 
 namespace berth::node {
 namespace {
@@ -30,7 +31,9 @@ struct NodeReporter::State : std::enable_shared_from_this<State> {
   bool opened = false;
   bool registered = false; ///< it existed in this agent's life
   bool busy = false;
-  bool dirty = true; ///< the facts may have changed since the last write
+  bool dirty = true;       ///< the facts may have changed since the last write
+  bool untainting = false; ///< the write under way takes the startup taint away
+  bool taints_refused = false;
   Timer retry;
   std::uint64_t written_over = 0; ///< the version that the last write was to change
   TimePoint quiet_until;          ///< what others changed is not put right before
@@ -81,7 +84,8 @@ struct NodeReporter::State : std::enable_shared_from_this<State> {
       return;
     }
     const NodePatches patches = node_patches(node.json(), base, facts());
-    if (!patches.metadata && !patches.status) {
+    const bool untaints = patches.taints && !taints_refused;
+    if (!patches.metadata && !patches.status && !untaints) {
       dirty = false;
       return;
     }
@@ -94,7 +98,25 @@ struct NodeReporter::State : std::enable_shared_from_this<State> {
       write(*patches.metadata, client::Subresource::None);
     } else if (patches.status) {
       write(*patches.status, client::Subresource::Status);
+    } else {
+      untainting = true;
+      write(*patches.taints, client::Subresource::None);
     }
+  }
+
+  // Where the agent is known as the node itself, an API server with the admission plugin
+  // NodeRestriction lets it register taints and not take them away. Asking again is of no use.
+  bool refused(const Error& error) {
+    const bool taints = std::exchange(untainting, false) && error.code == Code::Forbidden;
+    if (taints) {
+      taints_refused = true;
+      log(LogLevel::Error, "agent",
+          fmt::format("node {}: its GPUs are there, but the startup taint {}={}:{} stays: {}; try "
+                      "kubectl taint node {} {}:{}-, and --startup-taint false for other agents",
+                      key().name, kStartupTaintKey, kStartupTaintValue, kStartupTaintEffect,
+                      error.message, key().name, kStartupTaintKey, kStartupTaintEffect));
+    }
+    return taints;
   }
 
   void create() {
@@ -145,7 +167,12 @@ struct NodeReporter::State : std::enable_shared_from_this<State> {
   }
 
   void answered(const Result<api::Object>& result) {
+    if (!result && refused(result.error())) {
+      step();
+      return;
+    }
     if (result) {
+      untainting = false;
       backoff = kFirstBackoff;
       // A metadata write may be followed by one of the status. What changes nothing would do so for
       // ever: a server may see it otherwise.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "berth/api/json.h"
+#include "berth/base/log.h"
 #include "berth/base/virtual_loop.h"
 #include "berth/client/local_client.h"
 #include "berth/node/node_status.h"
@@ -30,6 +31,53 @@ class Opinionated final : public test::PassingClient {
   }
   int patches = 0;
 };
+
+/// An API server that lets no node change its taints, as the admission plugin NodeRestriction.
+class Restricting final : public test::PassingClient {
+ public:
+  using PassingClient::PassingClient;
+  void patch(const client::GroupKind& kind, const api::Key& key, json::value patch,
+             client::Subresource subresource, client::Done<api::Object> done) override {
+    if (api::find(patch, "spec")) {
+      ++refused;
+      done(fail(Code::Forbidden, "node \"n\" is not allowed to modify taints"));
+      return;
+    }
+    PassingClient::patch(kind, key, std::move(patch), subresource, std::move(done));
+  }
+  int refused = 0;
+};
+
+TEST(NodeReporter, AsksOnceForTaintsThatItMayNotChangeAndGoesOn) {
+  set_log_level(LogLevel::Off);
+  VirtualLoop loop{TimePoint::from_unix_seconds(1'700'000'000)};
+  store::MemoryStore store;
+  store::Registry registry(store, Rng(1));
+  client::LocalClient direct(registry, loop);
+  Restricting client(direct);
+  NodeFacts facts{.awaits_gpus = true, .now = loop.now()};
+  NodeReporter reporter(
+      loop, client,
+      make_base_node(
+          *api::parse_json(R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"n"}})"), {}, {},
+          {}),
+      [&] { return facts; }, [](const api::Object&) {});
+  reporter.open();
+  loop.run_until(loop.now() + Duration::minutes(1));
+  EXPECT_TRUE(api::find_path(reporter.node().json(), "spec.taints"));
+  EXPECT_EQ(client.refused, 0) << "it waits for them";
+  for (int gpus = 1; gpus < 4; ++gpus) {
+    facts.awaits_gpus = false;
+    facts.devices["nvidia.com/gpu"] = {.capacity = gpus, .allocatable = gpus};
+    reporter.poke();
+    loop.run_until(loop.now() + Duration::minutes(1));
+    EXPECT_EQ(node_resources(reporter.node().json(), "allocatable").at("nvidia.com/gpu").value(),
+              gpus);
+  }
+  EXPECT_EQ(client.refused, 1);
+  EXPECT_TRUE(reporter.clean());
+  set_log_level(LogLevel::Warn);
+}
 
 TEST(NodeReporter, DoesNotInsistOnWhatChangesNothing) {
   VirtualLoop loop{TimePoint::from_unix_seconds(1'700'000'000)};

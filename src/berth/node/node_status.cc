@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "berth/node/plugin_endpoints.h"
+#include "berth/node/startup_taint.h"
 
 namespace berth::node {
 namespace {
@@ -72,7 +73,8 @@ void zero_forgotten(const json::value& stored, std::string_view list, const Node
                     json::object& out) {
   const json::value* held = api::find_path(stored, fmt::format("status.{}", list));
   for (const std::string& resource : facts.plugin_resources) {
-    if (held && api::find(*held, resource) && !out.contains(resource)) {
+    const bool departed = std::ranges::find(facts.departed, resource) != facts.departed.end();
+    if (held && api::find(*held, resource) && !out.contains(resource) && !departed) {
       out[resource] = "0";
     }
   }
@@ -87,10 +89,10 @@ bool same_amount(const json::value& a, const json::value& b) {
   return one && other && *one == *other;
 }
 
-// What is stored, with the wanted amounts over it. A server writes amounts in its own way ("16Gi"
-// for 16777216Ki): an equal one stays as it is.
+// What is stored, with the wanted amounts over it and null for what is to go. A server writes
+// amounts in its own way ("16Gi" for 16777216Ki): an equal one stays as it is.
 json::value over_stored(const json::value& stored, std::string_view list,
-                        const json::object& wanted) {
+                        const json::object& wanted, const NodeFacts& facts) {
   const json::value* held = api::find_path(stored, fmt::format("status.{}", list));
   json::value merged = held && held->is_object() ? *held : json::value(json::object());
   json::object& amounts = merged.get_object();
@@ -98,6 +100,11 @@ json::value over_stored(const json::value& stored, std::string_view list,
     const json::value* before = amounts.if_contains(resource);
     if (!before || !same_amount(*before, amount)) {
       amounts[resource] = amount;
+    }
+  }
+  for (const std::string& resource : facts.departed) {
+    if (amounts.contains(resource) && !wanted.contains(resource)) {
+      amounts[resource] = nullptr;
     }
   }
   return merged;
@@ -190,6 +197,9 @@ json::value make_new_node(const json::value& base, const NodeFacts& facts) {
       api::object_at(member(node, "metadata"), "annotations")[key] = text;
     }
   }
+  if (facts.awaits_gpus) {
+    add_startup_taint(node);
+  }
   return node;
 }
 
@@ -218,7 +228,7 @@ NodePatches node_patches(const json::value& stored, const json::value& base,
   for (const char* list : {"capacity", "allocatable"}) {
     json::object wanted = resources(base, list, facts);
     zero_forgotten(stored, list, facts, wanted);
-    put(list, over_stored(stored, list, wanted));
+    put(list, over_stored(stored, list, wanted, facts));
   }
   put("conditions", merged_conditions(stored, base, facts.now));
   for (const char* key : {"addresses", "nodeInfo", "daemonEndpoints"}) {
@@ -228,6 +238,9 @@ NodePatches node_patches(const json::value& stored, const json::value& base,
   }
   if (!status.empty()) {
     patches.status = json::object{{"status", std::move(status)}};
+  }
+  if (!facts.awaits_gpus) {
+    patches.taints = without_startup_taint(stored);
   }
   return patches;
 }

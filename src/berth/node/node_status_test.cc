@@ -127,6 +127,21 @@ TEST(NodePatches, WhatOthersAdvertisedIsKeptAndWhatNoPluginGivesIsZero) {
             R"("allocatable":{"cpu":"3","nvidia.com/gpu":"0"}}})");
 }
 
+TEST(NodePatches, WhatAPluginWillNotGiveAgainIsTakenOut) {
+  json::value node = make_new_node(base(), facts());
+  node.as_object()["status"].as_object()["capacity"].as_object()["example.com/x"] = "5";
+  NodeFacts without = facts();
+  without.devices.clear();
+  without.departed = {"example.com/gone", "nvidia.com/gpu"};
+  EXPECT_EQ(text(node_patches(node, base(), without).status),
+            R"({"status":{"capacity":{"cpu":"4","nvidia.com/gpu":null,"example.com/x":"5"},)"
+            R"("allocatable":{"cpu":"3","nvidia.com/gpu":null}}})");
+  for (const char* list : {"capacity", "allocatable"}) {
+    node.as_object()["status"].as_object()[list].as_object().erase("nvidia.com/gpu");
+  }
+  EXPECT_EQ(text(node_patches(node, base(), without).status), "none");
+}
+
 TEST(NodePatches, AConditionKeepsItsTimeWhileItsStatusStays) {
   json::value node = make_new_node(base(), facts());
   json::value& ready = node.as_object()["status"].as_object()["conditions"].as_array()[0];

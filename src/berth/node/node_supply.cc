@@ -22,13 +22,32 @@ bool annotated(const api::Object& node, std::string_view resource) {
 
 } // namespace
 
-NodeSupply::NodeSupply(Place place, const api::json::value& base,
-                       std::vector<std::string> plugin_resources,
-                       const std::optional<HamiSettings>& hami)
-    : place_(place), base_(&base), plugin_resources_(std::move(plugin_resources)) {
-  if (hami && place.inventory && !place.inventory->gpus().empty()) {
-    hami_.emplace(*hami, *place.inventory);
+NodeSupply::NodeSupply(Place place, const api::json::value& base, Rules rules)
+    : place_(place), base_(&base), rules_(std::move(rules)) {
+  if (rules_.hami && place.inventory && !place.inventory->gpus().empty()) {
+    hami_.emplace(*rules_.hami, *place.inventory);
   }
+}
+
+bool NodeSupply::configured(std::string_view resource) const {
+  return std::ranges::find(rules_.plugin_resources, resource) != rules_.plugin_resources.end();
+}
+
+// Of whatever resource: GPUs, their replicas, MIG devices. A plugin may call devices what it likes;
+// of a resource that is known to be GPUs any will do.
+bool NodeSupply::awaits_gpus() const {
+  if (rules_.startup_taint == StartupTaint::None || !place_.inventory ||
+      place_.inventory->gpus().empty()) {
+    return false;
+  }
+  const PluginEndpoints& plugins = place_.devices->plugins();
+  return std::ranges::none_of(plugins.resources(), [&](const std::string& resource) {
+    const std::vector<std::string> healthy = plugins.pool(resource)->healthy();
+    return !healthy.empty() &&
+           (configured(resource) || std::ranges::any_of(healthy, [&](const std::string& id) {
+              return place_.gpus->gpu_of(id).has_value();
+            }));
+  });
 }
 
 // One GPU is as many vGPUs as may share it.
@@ -59,7 +78,7 @@ bool NodeSupply::needs_plugin(std::string_view resource, const api::Object& stor
   if (amount || !is_extended_resource(resource)) {
     return false;
   }
-  if (std::ranges::find(plugin_resources_, resource) != plugin_resources_.end()) {
+  if (configured(resource)) {
     return true;
   }
   const model::ResourceList given = node_resources(*base_, "capacity");
@@ -68,11 +87,21 @@ bool NodeSupply::needs_plugin(std::string_view resource, const api::Object& stor
   }
   // Somebody advertised it in the node's status by hand, unless a plugin did and the checkpoint
   // that knew of it is lost.
-  if (stored && !place_.devices->accounting().contains(std::string(resource)) &&
-      !annotated(stored, resource)) {
+  if (stored && !place_.devices->plugins().knows(resource) && !annotated(stored, resource)) {
     return !node_resources(stored.json(), "capacity").contains(resource);
   }
   return true;
+}
+
+std::vector<std::string> NodeSupply::given_by_plugins(const api::Object& stored) const {
+  std::vector<std::string> names;
+  const model::ResourceList given = node_resources(*base_, "capacity");
+  for (const auto& [resource, amount] : node_resources(stored.json(), "capacity")) {
+    if ((configured(resource) || annotated(stored, resource)) && !given.contains(resource)) {
+      names.push_back(resource);
+    }
+  }
+  return names;
 }
 
 /// What needs a plugin though no configuration says so: also while none has come back yet.
@@ -88,9 +117,7 @@ std::set<std::string> NodeSupply::unconfigured(const api::Object& stored) const 
       }
     }
   }
-  for (const std::string& configured : plugin_resources_) {
-    names.erase(configured);
-  }
+  std::erase_if(names, [this](const std::string& name) { return configured(name); });
   return names;
 }
 
@@ -110,12 +137,17 @@ std::vector<model::hami::Device> NodeSupply::vgpus() const {
 }
 
 NodeFacts NodeSupply::facts(const api::Object& stored, TimePoint now, const PodIsOver& over) const {
-  NodeFacts facts{.devices = accounting(), .plugin_resources = plugin_resources_, .now = now};
+  NodeFacts facts{.devices = accounting(),
+                  .departed = place_.devices->departed(),
+                  .plugin_resources = rules_.plugin_resources,
+                  .awaits_gpus = awaits_gpus(),
+                  .now = now};
   const PluginEndpoints& plugins = place_.devices->plugins();
   if (const auto sick = place_.health->unhealthy()) {
     facts.annotations.emplace(model::kUnhealthyGpusAnnotation, hardware::format_gpu_indices(*sick));
-    facts.annotations.emplace(model::kGpuDevicesAnnotation,
-                              model::format_node_slices(slices_of(plugins, *place_.gpus)));
+    facts.annotations.emplace(
+        model::kGpuDevicesAnnotation,
+        model::format_node_slices(slices_of(plugins, *place_.gpus, rules_.replica_limit)));
   }
   const api::Labels held = stored ? stored.meta().annotations : api::Labels();
   facts.annotations.emplace(model::kPluginResourcesAnnotation,

@@ -12,12 +12,14 @@
 #include "berth/api/object.h"
 #include "berth/inventory/inventory.h"
 #include "berth/model/gpu_share.h"
+#include "berth/model/gpu_slices.h"
 #include "berth/model/hami.h"
 #include "berth/node/device_manager.h"
 #include "berth/node/gpu_devices.h"
 #include "berth/node/gpu_health.h"
 #include "berth/node/hami_sharing.h"
 #include "berth/node/node_status.h"
+#include "berth/node/startup_taint.h"
 
 namespace berth::node {
 
@@ -31,12 +33,21 @@ class NodeSupply {
     GpuDevices* gpus = nullptr;
     const GpuHealth* health = nullptr;
   };
-  /// `base`: make_base_node's. `plugin_resources`: AgentOptions'. `hami`: none: GPUs are no vGPUs.
-  NodeSupply(Place place, const api::json::value& base, std::vector<std::string> plugin_resources,
-             const std::optional<HamiSettings>& hami);
+  /// See AgentOptions.
+  struct Rules {
+    std::vector<std::string> plugin_resources;
+    std::optional<HamiSettings> hami;
+    model::ReplicaLimit replica_limit = model::ReplicaLimit::ByStrategy;
+    StartupTaint startup_taint = StartupTaint::None;
+  };
+  /// `base`: make_base_node's.
+  NodeSupply(Place place, const api::json::value& base, Rules rules);
 
   /// Of every resource; devices that pods hold count as there, whatever has become of them.
   model::ResourceList allocatable() const;
+  /// What the stored Node names and a plugin alone can have given it: by what this agent is told,
+  /// and by what it or one before it has annotated. What somebody wrote into the status is not.
+  std::vector<std::string> given_by_plugins(const api::Object& stored) const;
   /// Only a device plugin can give the resource.
   bool needs_plugin(std::string_view resource, const api::Object& stored) const;
   /// The node's GPUs as the scheduler sees them: by the node that is stored, or will be.
@@ -50,10 +61,12 @@ class NodeSupply {
  private:
   std::map<std::string, DeviceCount> accounting() const;
   std::set<std::string> unconfigured(const api::Object& stored) const;
+  bool configured(std::string_view resource) const;
+  bool awaits_gpus() const;
 
   Place place_;
   const api::json::value* base_;
-  std::vector<std::string> plugin_resources_;
+  Rules rules_;
   std::optional<HamiSharing> hami_;
 };
 

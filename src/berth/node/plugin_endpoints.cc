@@ -18,6 +18,7 @@ struct Resource {
   DevicePool pool;
   std::shared_ptr<Endpoint> endpoint; ///< none: never connected in this life, or stopped
   std::unique_ptr<deviceplugin::DeviceStream> stream;
+  bool expected = false; ///< see expect()
 };
 
 // Begins and ends with an `edge`; has edges and characters of `inner` between.
@@ -34,7 +35,7 @@ struct PluginEndpoints::State : std::enable_shared_from_this<State> {
   Duration grace;
   std::function<void()> on_change;
   std::map<std::string, Resource, std::less<>> resources;
-  std::set<std::string, std::less<>> zeroed; ///< dropped after the grace; published as 0 for ever
+  std::set<std::string, std::less<>> departed; ///< dropped after the grace
   std::uint64_t next_generation = 1;
   Timer expiry;
 
@@ -61,10 +62,11 @@ void PluginEndpoints::State::connect(const std::shared_ptr<Endpoint>& endpoint) 
   if (resource.endpoint && resource.endpoint->generation > endpoint->generation) {
     return;
   }
-  zeroed.erase(endpoint->resource);
+  departed.erase(endpoint->resource);
   // The old stream goes first: what it still had to say is of another life.
   resource.stream.reset();
   resource.endpoint = endpoint;
+  resource.expected = false;
   resource.pool.start();
   const std::weak_ptr<State> weak = weak_from_this();
   resource.stream = endpoint->plugin->list_and_watch(
@@ -108,7 +110,7 @@ void PluginEndpoints::State::drop_expired() {
   };
   for (const auto& entry : resources) {
     if (expired(entry)) {
-      zeroed.insert(entry.first);
+      departed.insert(entry.first);
     }
   }
   std::erase_if(resources, expired);
@@ -170,8 +172,21 @@ void PluginEndpoints::restore(const std::string& resource) {
   }
 }
 
+void PluginEndpoints::expect(const std::string& resource) {
+  if (!knows(resource)) {
+    restore(resource);
+    state_->resources[resource].expected = true;
+  }
+}
+
 void PluginEndpoints::restore_departed(const std::string& resource) {
-  state_->zeroed.insert(resource);
+  state_->departed.insert(resource);
+}
+
+void PluginEndpoints::forget_departed(const std::string& resource) {
+  if (state_->departed.erase(resource) > 0) {
+    state_->on_change();
+  }
 }
 
 void PluginEndpoints::register_plugin(deviceplugin::RegisterRequest request,
@@ -229,14 +244,11 @@ std::shared_ptr<const Endpoint> PluginEndpoints::live(std::string_view resource)
 }
 
 bool PluginEndpoints::knows(std::string_view resource) const {
-  return state_->resources.contains(resource) || state_->zeroed.contains(resource);
+  return state_->resources.contains(resource) || state_->departed.contains(resource);
 }
 
 std::map<std::string, DeviceCount> PluginEndpoints::accounting() const {
   std::map<std::string, DeviceCount> counts;
-  for (const std::string& resource : state_->zeroed) {
-    counts[resource] = {};
-  }
   for (const auto& [name, resource] : state_->resources) {
     counts[name] = resource.pool.count();
   }
@@ -252,12 +264,13 @@ std::vector<std::string> PluginEndpoints::resources() const {
 }
 
 std::vector<std::string> PluginEndpoints::departed() const {
-  return {state_->zeroed.begin(), state_->zeroed.end()};
+  return {state_->departed.begin(), state_->departed.end()};
 }
 
 bool PluginEndpoints::complete() const {
   return std::ranges::all_of(state_->resources, [](const auto& entry) {
-    return entry.second.pool.live() && entry.second.pool.listed();
+    const Resource& resource = entry.second;
+    return resource.expected || (resource.pool.live() && resource.pool.listed());
   });
 }
 

@@ -41,8 +41,12 @@ class PluginEndpoints {
   /// A resource that was registered before a restart: empty and stopped until its plugin comes
   /// back.
   void restore(const std::string& resource);
+  /// The same where nothing but the Node tells of it: nobody waits for it to be complete.
+  void expect(const std::string& resource);
   /// A resource whose plugin had gone for good before a restart.
   void restore_departed(const std::string& resource);
+  /// Nothing is left of a resource whose plugin has gone for good: it is as if it had never been.
+  void forget_departed(const std::string& resource);
   void register_plugin(deviceplugin::RegisterRequest request, deviceplugin::Done<void> done);
 
   /// nullptr if never registered, or gone for longer than the grace.
@@ -51,11 +55,12 @@ class PluginEndpoints {
   std::shared_ptr<const Endpoint> live(std::string_view resource) const;
   /// Has, or had, devices of a plugin.
   bool knows(std::string_view resource) const;
-  /// Every pool's count, and zeros for resources whose plugin is gone for good.
+  /// Every pool's count.
   std::map<std::string, DeviceCount> accounting() const;
   std::vector<std::string> resources() const;
+  /// Resources whose plugin is gone for good, until they are forgotten.
   std::vector<std::string> departed() const;
-  /// Every resource has a live plugin whose devices are known.
+  /// Every resource has a live plugin whose devices are known, but for those merely expected.
   bool complete() const;
 
  private:

@@ -83,7 +83,7 @@ TEST_F(Endpoints, RefusalsHaveTheKubeletsText) {
   EXPECT_FALSE(endpoints_.knows("n.com/gpu"));
 }
 
-TEST_F(Endpoints, APluginThatGoesLeavesItsCapacityForTheGraceAndThenAZero) {
+TEST_F(Endpoints, APluginThatGoesLeavesItsCapacityForTheGraceAndThenNothing) {
   const auto gpus = plugin({{.id = "a"}});
   ASSERT_TRUE(add("n.com/gpu", gpus));
   gpus->die();
@@ -94,7 +94,7 @@ TEST_F(Endpoints, APluginThatGoesLeavesItsCapacityForTheGraceAndThenAZero) {
   EXPECT_EQ(endpoints_.pool("n.com/gpu"), nullptr);
   EXPECT_TRUE(endpoints_.knows("n.com/gpu"));
   EXPECT_THAT(endpoints_.departed(), ElementsAre("n.com/gpu"));
-  EXPECT_THAT(endpoints_.accounting(), ElementsAre(Pair("n.com/gpu", DeviceCount{0, 0})));
+  EXPECT_THAT(endpoints_.accounting(), IsEmpty());
   EXPECT_TRUE(endpoints_.complete()) << "nobody waits for what is gone for good";
   ASSERT_TRUE(add("n.com/gpu", plugin({{.id = "a"}})));
   EXPECT_THAT(endpoints_.departed(), IsEmpty());
@@ -141,10 +141,20 @@ TEST_F(Endpoints, WhatWasThereBeforeARestartIsExpected) {
   EXPECT_TRUE(endpoints_.knows("n.com/old"));
   EXPECT_FALSE(endpoints_.complete());
   EXPECT_THAT(endpoints_.resources(), ElementsAre("n.com/gpu"));
-  EXPECT_THAT(endpoints_.accounting(), ElementsAre(Pair("n.com/gpu", DeviceCount{0, 0}),
-                                                   Pair("n.com/old", DeviceCount{0, 0})));
+  EXPECT_THAT(endpoints_.accounting(), ElementsAre(Pair("n.com/gpu", DeviceCount{0, 0})));
+  endpoints_.expect("n.com/told");
+  endpoints_.expect("n.com/old");
+  EXPECT_THAT(endpoints_.resources(), ElementsAre("n.com/gpu", "n.com/told"));
+  ASSERT_TRUE(add("n.com/gpu", plugin({{.id = "a"}})));
+  EXPECT_TRUE(endpoints_.complete()) << "nobody waits for what is merely told of";
   run(Duration::minutes(5));
-  EXPECT_THAT(endpoints_.departed(), ElementsAre("n.com/gpu", "n.com/old"));
+  EXPECT_THAT(endpoints_.departed(), ElementsAre("n.com/old", "n.com/told"));
+  const int before = changes_;
+  endpoints_.forget_departed("n.com/old");
+  EXPECT_FALSE(endpoints_.knows("n.com/old"));
+  EXPECT_EQ(changes_, before + 1);
+  endpoints_.forget_departed("n.com/old");
+  EXPECT_EQ(changes_, before + 1) << "there was nothing left";
 }
 
 struct Name {

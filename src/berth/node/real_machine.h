@@ -48,6 +48,7 @@ struct RealMachineOptions {
   Patience patience = Patience::Wait;          ///< likewise
   api::Labels labels;
   std::vector<model::Taint> taints;
+  StartupTaint startup_taint = StartupTaint::UntilGpus; ///< see AgentOptions
   /// The GPUs; nullptr: none.
   std::shared_ptr<inventory::Inventory> gpus;
   /// Begins to serve logs and exec of the runtime's containers, and says on which port, which the

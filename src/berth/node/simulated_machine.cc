@@ -175,20 +175,24 @@ void SimulatedMachine::start_agent() {
     return;
   }
   ++starts_;
-  agent_ = std::make_unique<Agent>(AgentPlace{.loop = loop_,
-                                              .client = client_,
-                                              .runtime = &runtime_,
-                                              .socket = &socket_,
-                                              .checkpoint = &disk_,
-                                              .inventory = &inventory_},
-                                   AgentOptions{.node_document = document_of(options_),
-                                                .labels = labels_of(options_, inventory_),
-                                                .discover = discover_of(options_, inventory_),
-                                                .given_labels = options_.labels,
-                                                .taints = options_.taints,
-                                                .hami = options_.hami,
-                                                .numa = numa_,
-                                                .seed = options_.seed * 1'000'003 + starts_});
+  agent_ = std::make_unique<Agent>(
+      AgentPlace{.loop = loop_,
+                 .client = client_,
+                 .runtime = &runtime_,
+                 .socket = &socket_,
+                 .checkpoint = &disk_,
+                 .inventory = &inventory_},
+      AgentOptions{.node_document = document_of(options_),
+                   .labels = labels_of(options_, inventory_),
+                   .discover = discover_of(options_, inventory_),
+                   .given_labels = options_.labels,
+                   .taints = options_.taints,
+                   .replica_limit = deviceplugin::replica_limit(options_.plugin_config.sharing),
+                   .startup_taint = options_.startup_taint,
+                   .patience = options_.patience,
+                   .hami = options_.hami,
+                   .numa = numa_,
+                   .seed = options_.seed * 1'000'003 + starts_});
 }
 
 void SimulatedMachine::crash_plugin() {

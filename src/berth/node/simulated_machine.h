@@ -39,6 +39,9 @@ struct MachineOptions {
   std::optional<api::json::value> node_document;
   api::Labels labels;
   std::vector<model::Taint> taints;
+  /// See AgentOptions. Its plugin is there as soon as it is, so that there is nothing to wait for.
+  StartupTaint startup_taint = StartupTaint::None;
+  Patience patience = Patience::Wait; ///< see AgentOptions
   Duration default_run_for = Duration::minutes(10);
   hardware::ChoicePolicy gpu_policy = hardware::ChoicePolicy::Topology;
   /// How GPUs are given: MIG, sharing, what containers are told.

@@ -152,22 +152,6 @@ TEST_F(Machine, ARestartedPluginRemembersWhatIsBroken) {
   EXPECT_EQ(node().meta().annotations.at("berth.dev/unhealthy-gpus"), "1");
 }
 
-TEST_F(Machine, APluginThatStaysAwayLeavesZeroBehind) {
-  machine->crash_plugin();
-  run(Duration::minutes(4));
-  EXPECT_EQ(capacity("nvidia.com/gpu"), "8");
-  run(Duration::minutes(2));
-  EXPECT_EQ(capacity("nvidia.com/gpu"), "0");
-  EXPECT_EQ(allocatable("nvidia.com/gpu"), "0");
-  machine->crash_agent();
-  machine->start_agent();
-  run(Duration::minutes(1));
-  EXPECT_EQ(capacity("nvidia.com/gpu"), "0") << "the key stays";
-  machine->start_plugin();
-  run(Duration::seconds(1));
-  EXPECT_EQ(capacity("nvidia.com/gpu"), "8");
-}
-
 TEST_F(Machine, APodWaitsForAPluginThatIsComingBack) {
   machine->crash_plugin();
   run(Duration::seconds(1));

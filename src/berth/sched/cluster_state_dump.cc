@@ -52,6 +52,9 @@ std::string ClusterState::dump_node(NodeId id) const {
       }
     }
   }
+  for (const ResourceId resource : info.one_replica) {
+    fmt::format_to(to, " one-replica={}", resources_.name(resource));
+  }
   for (const auto& port : info.used_ports) {
     fmt::format_to(to, " port={}/{}/{}", port.ip, port.protocol, port.port);
   }

@@ -73,10 +73,15 @@ void ClusterState::set_slices(NodeInfo& node) {
     --slice_nodes_[slices.resource.index()];
   }
   node.slices.clear();
+  node.one_replica.clear();
   if (!node.node) {
     return;
   }
-  for (const auto& [resource, slices] : model::slices_of_node(node.node->meta.annotations)) {
+  const api::ObjectMeta& meta = node.node->meta;
+  for (const auto& resource : model::one_replica_resources(meta.labels, meta.annotations)) {
+    node.one_replica.push_back(resources_.intern(resource));
+  }
+  for (const auto& [resource, slices] : model::slices_of_node(meta.annotations)) {
     ResourceSlices& made =
         node.slices.emplace_back(ResourceSlices{.resource = resources_.intern(resource),
                                                 .kind = slices.kind,

@@ -84,6 +84,8 @@ struct NodeInfo {
   NodeGpus gpus;
   GpuParts parts;
   std::vector<ResourceSlices> slices; ///< annotation berth.dev/gpu-devices
+  /// Resources of which a container gets one at most; see model::one_replica_resources.
+  std::vector<ResourceId> one_replica;
 
   const std::string& name() const { return node->meta.name; }
   const api::Labels& labels() const { return node->meta.labels; }

@@ -246,6 +246,9 @@ Result<MachineChoice> machine_choice(const Values& values) {
   BERTH_TRY(machine.max_pods, max_pods_of(values.get("--max-pods", "110")));
   BERTH_TRY(machine.labels, labels_of(values.get("--node-labels")));
   BERTH_TRY(machine.taints, taints_of(values.get("--register-with-taints")));
+  machine.startup_taint = values.get("--startup-taint", "true") == "false"
+                              ? node::StartupTaint::None
+                              : node::StartupTaint::UntilGpus;
   BERTH_CHECK(read_dns(values, machine.dns));
   machine.unsafe_sysctls = parts_of(values.get("--allowed-unsafe-sysctls"));
   machine.cri.without_network = without_network_of(values.get("--network-without-cni", "host"));
@@ -275,6 +278,14 @@ std::vector<Flag> machine_flags() {
        .value = "KEY=VALUE:EFFECT,...",
        .help = "taints that a new Node gets",
        .group = "NODE"},
+      {.name = "--startup-taint",
+       .value = "BOOL",
+       .help = "false: a new Node of a machine with GPUs is not tainted "
+               "nvidia.com/gpu=present:NoSchedule until a device plugin gives some",
+       .group = "NODE",
+       .fallback = "true",
+       .choices = {"true", "false"},
+       .offers = Offers::Choices},
       {.name = "--max-pods",
        .value = "N",
        .help = "how many pods the node takes",

@@ -37,6 +37,9 @@ std::string mig_of(const GpuFacts& gpu) {
   if (!gpu.mig_capable) {
     return "";
   }
+  if (gpu.mig_pending) {
+    return gpu.mig_enabled ? "on, to be off" : "off, to be on";
+  }
   if (!gpu.mig_enabled) {
     return "off";
   }
@@ -120,7 +123,9 @@ api::json::object document_of(const NvmlInventory& gpus, const GpuFacts& gpu) {
                                      {"computeInstance", device.compute_instance},
                                      {"memoryMiB", device.memory_mib}});
     }
-    out["mig"] = json::object{{"enabled", gpu.mig_enabled}, {"devices", std::move(devices)}};
+    out["mig"] = json::object{{"enabled", gpu.mig_enabled},
+                              {"pending", gpu.mig_pending},
+                              {"devices", std::move(devices)}};
   }
   return out;
 }

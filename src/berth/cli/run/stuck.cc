@@ -131,6 +131,8 @@ constexpr std::array kPhrases = {
     Phrase{"didn't match the requested node name", "NODE_NAME_MISMATCH",
            "of another name than its nodeName"},
     Phrase{"were unschedulable", "NODE_CORDONED", "cordoned (spec.unschedulable)"},
+    Phrase{"at most one replica", "ONE_REPLICA_A_CONTAINER",
+           "that give at most one replica of a GPU to a container: ask for 1, in each container"},
     Phrase{"free ports", "PORT_TAKEN", "whose host ports are taken"},
     Phrase{"Too many pods", "NODE_FULL", "with as many pods as they take"},
     Phrase{"pod affinity rules", "POD_AFFINITY_MISMATCH",

@@ -184,6 +184,8 @@ INSTANTIATE_TEST_SUITE_P(
         Rule{"NODE_CORDONED", "0/1 nodes are available: 1 node(s) were unschedulable."},
         Rule{"PORT_TAKEN", "0/1 nodes are available: 1 node(s) didn't have free ports for the "
                            "requested pod ports."},
+        Rule{"ONE_REPLICA_A_CONTAINER", "0/1 nodes are available: 1 node(s) gave at most one "
+                                        "replica of nvidia.com/gpu to a container."},
         Rule{"NODE_FULL", "0/1 nodes are available: 1 Too many pods."},
         Rule{"UNSCHEDULABLE", "0/1 nodes are available: 1 something new."}),
     [](const auto& c) { return c.param.code; });

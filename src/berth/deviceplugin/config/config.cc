@@ -45,6 +45,13 @@ const SharedResources* Sharing::resources() const {
   return mps ? &*mps : time_slicing ? &*time_slicing : nullptr;
 }
 
+model::ReplicaLimit replica_limit(const Sharing& sharing) {
+  const SharedResources* shared = sharing.resources();
+  return shared && shared->fail_requests_greater_than_one ? model::ReplicaLimit::OneToAContainer
+         : sharing.mps                                    ? model::ReplicaLimit::None
+                                                          : model::ReplicaLimit::ByStrategy;
+}
+
 Result<std::string> resource_name(std::string_view name) {
   std::string full(name);
   if (!name.starts_with(kPrefix)) {

@@ -12,6 +12,7 @@
 #include "berth/base/result.h"
 #include "berth/base/time.h"
 #include "berth/inventory/discovery_labels.h"
+#include "berth/model/gpu_slices.h"
 
 namespace berth::deviceplugin {
 
@@ -116,6 +117,9 @@ struct Sharing {
   const SharedResources* resources() const;
   bool operator==(const Sharing&) const = default;
 };
+
+/// How many replicas Allocate gives to one container.
+model::ReplicaLimit replica_limit(const Sharing& sharing);
 
 struct Imex {
   std::vector<std::int64_t> channel_ids; ///< none, or channel 0

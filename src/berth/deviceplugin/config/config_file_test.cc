@@ -134,6 +134,20 @@ TEST(ConfigFile, JsonIsAsGood) {
                  "volume-mounts\n"));
 }
 
+TEST(ConfigFile, SaysHowManyReplicasAContainerGets) {
+  const auto limit = [](const std::string& section) {
+    return replica_limit(
+        read("sharing:\n  " + section + "    resources:\n    - {name: gpu, replicas: 2}\n")
+            .sharing);
+  };
+  using enum model::ReplicaLimit;
+  EXPECT_EQ(replica_limit(Sharing()), ByStrategy);
+  EXPECT_EQ(limit("timeSlicing:\n"), ByStrategy);
+  EXPECT_EQ(limit("timeSlicing:\n    failRequestsGreaterThanOne: true\n"), OneToAContainer);
+  EXPECT_EQ(limit("mps:\n"), OneToAContainer);
+  EXPECT_EQ(limit("mps:\n    failRequestsGreaterThanOne: false\n"), None);
+}
+
 TEST(ConfigFile, MpsRefusesLargerRequestsUnlessItIsToldNotTo) {
   const std::string resources = "    resources:\n    - {name: gpu, replicas: 2}\n";
   EXPECT_TRUE(read("sharing:\n  mps:\n" + resources).sharing.mps->fail_requests_greater_than_one);

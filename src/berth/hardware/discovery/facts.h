@@ -52,6 +52,7 @@ struct GpuFacts {
   int pci_class = 0;  ///< 0x030200 a 3D controller, 0x030000 a display; 0: not known
   bool mig_capable = false;
   bool mig_enabled = false;
+  bool mig_pending = false; ///< MIG mode is to change, when the GPU is reset or at the next boot
   std::vector<MigDevice> mig;
   std::string fabric; ///< "CLUSTER-UUID.CLIQUE" of a multi-node NVLink domain; "" outside of one
   int nvlinks = 0;    ///< active

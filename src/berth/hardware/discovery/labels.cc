@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -27,12 +28,17 @@ std::string_view word_of(Sharing sharing) {
 
 class Labelling {
  public:
-  Labelling(const NodeFacts& facts, const LabelOptions& options)
-      : facts_(facts), options_(options) {}
+  Labelling(NodeFacts facts, const LabelOptions& options)
+      : facts_(std::move(facts)), options_(options) {}
 
   api::Labels run() {
     if (facts_.gpus.empty()) {
       return {};
+    }
+    add_state();
+    std::erase_if(facts_.gpus, &without_product);
+    if (facts_.gpus.empty()) {
+      return std::move(out_);
     }
     if (options_.timestamp) {
       set("gfd.timestamp", *options_.timestamp);
@@ -58,6 +64,15 @@ class Labelling {
 
   template <class Value> void set(std::string_view key, const Value& value) {
     out_[fmt::format("{}{}", kPrefix, key)] = fmt::format("{}", value);
+  }
+
+  static bool without_product(const GpuFacts& gpu) { return gpu.info.product.empty(); }
+
+  void add_state() {
+    const bool pending = std::ranges::any_of(facts_.gpus, &GpuFacts::mig_pending);
+    if (pending || std::ranges::any_of(facts_.gpus, &without_product)) {
+      out_[std::string(kMigStateLabel)] = pending ? kMigPending : kGpuUnknown;
+    }
   }
 
   void add_versions() {
@@ -209,7 +224,7 @@ class Labelling {
     }
   }
 
-  const NodeFacts& facts_;
+  NodeFacts facts_;
   const LabelOptions& options_;
   api::Labels out_;
 };

@@ -65,6 +65,23 @@ TEST(DiscoveryLabels, ANodeWithoutGpusHasNone) {
   EXPECT_THAT(labels_of({}), IsEmpty());
 }
 
+TEST(DiscoveryLabels, SayWhenTheyAreNotToBeReliedOn) {
+  const std::string state(kMigStateLabel);
+  NodeFacts facts = simulated_facts(builtin("dgx-a100"), "n1");
+  const api::Labels settled = labels_of(facts);
+  EXPECT_FALSE(settled.contains(state));
+  facts.gpus[7].info.product = "";
+  EXPECT_EQ(labels_of(facts)[state], "unknown");
+  EXPECT_EQ(labels_of(facts)["nvidia.com/gpu.product"], settled.at("nvidia.com/gpu.product"));
+  EXPECT_EQ(labels_of(facts)["nvidia.com/gpu.count"], "7");
+  facts.gpus[2].mig_pending = true;
+  EXPECT_EQ(labels_of(facts)[state], "pending");
+  for (GpuFacts& gpu : facts.gpus) {
+    gpu.info.product = "";
+  }
+  EXPECT_EQ(labels_of(facts), (api::Labels{{state, "pending"}})) << "no product rather than none";
+}
+
 TEST(DiscoveryLabels, SharingShowsInProductReplicasAndStrategy) {
   const NodeFacts facts = simulated_facts(builtin("t4-pcie-1"), "n1");
   auto labels = labels_of(facts, {.sharing = Sharing::TimeSlicing, .replicas = 4});

@@ -1,9 +1,15 @@
-// GpuSlices (Score, Reserve): from which GPUs of which node a pod gets its replicas (time slicing,
-// MPS) and MIG devices. NodeResourcesFit has counted them; this chooses (slice_choice.h): replicas
-// are spread over the least used GPUs of a node, MIG devices packed. The choice is handed to the
-// state and, as annotation berth.dev/gpu-slices, to the binding. On a node whose agent says nothing
-// of its devices (berth.dev/gpu-devices), and where fewer are in good health than the pod needs,
-// nothing is chosen and the node decides.
+// GpuSlices (Filter, Score, Reserve): from which GPUs of which node a pod gets its replicas (time
+// slicing, MPS) and MIG devices. NodeResourcesFit has counted them; this chooses (slice_choice.h):
+// replicas are spread over the least used GPUs of a node, MIG devices packed. The choice is handed
+// to the state and, as annotation berth.dev/gpu-slices, to the binding. On a node whose agent says
+// nothing of its devices (berth.dev/gpu-devices), and where fewer are in good health than the pod
+// needs, nothing is chosen and the node decides.
+//
+// Filter: a node whose device plugin gives a container one replica at most
+// (model::one_replica_resources) will not do for a pod with a container, an init container or a
+// sidecar that asks for more of them: Allocate would refuse it, and the pod would be Failed.
+// Several containers may have one each. Unresolvable. Events: node added, its labels or annotations
+// changed.
 //
 // Score, 0 to 100: the mean over the pod's devices, each by the GPU that it would come from:
 //   in use                    50 + what is taken of the GPU, in halves of a percent
@@ -11,7 +17,7 @@
 //   free, of a free node       0; also where nothing is chosen
 // so that GPUs, and nodes, stay free to be cut otherwise or emptied. "LeastAllocated" turns it
 // round, but for nodes where nothing is chosen. Pods that ask for nothing that any node gives in
-// slices are not scored. State: node-dynamic.
+// slices are not scored. State: node-dynamic; the filter's is node-static.
 #pragma once
 
 #include <memory>
@@ -25,6 +31,9 @@
 namespace berth::sched {
 
 inline constexpr std::string_view kGpuSlices = "GpuSlices";
+/// Followed by the resource's name and kReasonToAContainer.
+inline constexpr std::string_view kReasonOneReplica = "node(s) gave at most one replica of ";
+inline constexpr std::string_view kReasonToAContainer = " to a container";
 
 enum class SliceScoring { MostAllocated, LeastAllocated };
 

@@ -176,6 +176,87 @@ TEST(GpuSlices, AreScoredOnceSomebodyGivesThem) {
   EXPECT_EQ(world.decide(asks("p", kMig1)).node_name, "used");
 }
 
+test::NodeBuilder limited_node(std::string_view name) {
+  auto builder = node(name);
+  builder.resource(kShared, "8")
+      .resource(kMig1, "7")
+      .annotation(model::kGpuDevicesAnnotation,
+                  "nvidia.com/gpu.shared=one-replica:0x4,1x4;nvidia.com/mig-1g.10gb=mig:2x7");
+  return builder;
+}
+
+struct LimitCase {
+  const char* name;
+  test::PodBuilder pod;
+  const char* limited; ///< what the node says that gives one to a container
+};
+std::ostream& operator<<(std::ostream& out, const LimitCase& each) {
+  return out << each.name;
+}
+class ReplicaLimits : public ::testing::TestWithParam<LimitCase> {};
+
+TEST_P(ReplicaLimits, AreOfEachContainer) {
+  SchedulingWorld world(slices_profile());
+  world.with(shared_node("many")).with(limited_node("one"));
+  const auto verdicts = world.verdicts(GetParam().pod);
+  EXPECT_EQ(verdicts.at("one"), GetParam().limited);
+  EXPECT_EQ(verdicts.at("many").find("replica"), std::string::npos);
+}
+
+constexpr const char* kRefused =
+    "UnschedulableAndUnresolvable: node(s) gave at most one replica of nvidia.com/gpu.shared to a "
+    "container";
+
+INSTANTIATE_TEST_SUITE_P(
+    Pods, ReplicaLimits,
+    ::testing::Values(LimitCase{"One", asks("p", kShared), "ok"},
+                      LimitCase{"Two", asks("p", kShared, 2), kRefused},
+                      LimitCase{"TwoByLimitAlone", pod("p").limit(kShared, "2"), kRefused},
+                      LimitCase{"OneInEachOfTwoContainers",
+                                asks("p", kShared).container("b").extended(kShared, "1"), "ok"},
+                      LimitCase{"TwoInTheSecondContainer",
+                                asks("p", kShared).container("b").extended(kShared, "2"), kRefused},
+                      LimitCase{"TwoInAnInitContainer",
+                                asks("p", kShared).init_container("i").extended(kShared, "2"),
+                                kRefused},
+                      LimitCase{"TwoInASidecar",
+                                asks("p", kShared).sidecar("s").extended(kShared, "2"), kRefused},
+                      LimitCase{"TwoOfAnotherResource", asks("p", kMig1, 2), "ok"}),
+    [](const auto& each) { return each.param.name; });
+
+TEST(GpuSlices, AStockNodesStrategyMpsGivesAContainerOne) {
+  SchedulingWorld world(slices_profile());
+  const auto shared = [](std::string_view name, std::string_view strategy) {
+    auto builder = node(name);
+    builder.gpus(4).label("nvidia.com/gpu.sharing-strategy", strategy);
+    return builder;
+  };
+  world.with(shared("mps", "mps")).with(shared("slices", "time-slicing"));
+  EXPECT_THAT(world.verdicts(pod("p").gpus(2)).at("mps"),
+              HasSubstr("gave at most one replica of nvidia.com/gpu to a container"));
+  EXPECT_EQ(world.decide(pod("p").gpus(2)).node_name, "slices");
+  EXPECT_EQ(world.verdicts(pod("q").gpus(1)).at("mps"), "ok");
+}
+
+TEST(GpuSlices, NobodyIsEvictedForAPodThatTheNodeWouldTurnAway) {
+  SchedulingWorld world(slices_profile());
+  world.with(limited_node("n"));
+  for (int i = 0; i < 8; ++i) {
+    world.with(asks(fmt::format("low-{}", i), kShared).priority(0), "n");
+  }
+  const Decision decision = world.decide(asks("high", kShared, 2).priority(100));
+  EXPECT_FALSE(decision.placed());
+  EXPECT_TRUE(decision.victims.empty());
+}
+
+TEST(GpuSlices, AreGivenInNumbersOnceTheNodeSaysSo) {
+  SchedulingWorld world(slices_profile());
+  world.with(limited_node("n"));
+  EXPECT_FALSE(world.decide(asks("a", kShared, 2)).placed());
+  world.with(shared_node("n"));
+  EXPECT_TRUE(world.decide(asks("a", kShared, 2)).placed());
+}
+
 TEST(GpuSlices, ArgsAreChecked) {
   const auto refused =
       parse_gpu_slices_args(test::json_of(R"({"scoringStrategy": {"type": "Most"}})"));

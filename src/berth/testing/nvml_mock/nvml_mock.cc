@@ -377,8 +377,12 @@ nvml::Return nvmlDeviceGetPcieReplayCounter(nvml::Device device, unsigned* repla
 }
 
 nvml::Return nvmlDeviceGetMigMode(nvml::Device device, unsigned* current, unsigned* pending) {
-  *pending = 0;
-  return set_if(prefix_of(device) + "mig", current);
+  const nvml::Return told = set_if(prefix_of(device) + "mig", current);
+  *pending = *current;
+  if (!fact(prefix_of(device) + "mig_pending").empty()) {
+    set_if(prefix_of(device) + "mig_pending", pending);
+  }
+  return told;
 }
 
 nvml::Return nvmlEventSetCreate(nvml::EventSet* set) {
