@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "berth/api/json.h"
+#include "berth/api/same.h"
 #include "berth/base/assert.h"
 #include "berth/model/hami.h"
 #include "berth/node/container_start.h"
@@ -18,6 +20,19 @@ namespace {
 
 /// A state that is over sooner is not written. kubelet hears of its containers once a second.
 constexpr Duration kPassing = Duration::seconds(1);
+
+/// Of its node, whatever else of the pod has changed.
+bool asks_the_same(const api::Object& before, const api::Object& now) {
+  const api::ObjectMeta& was = before.meta();
+  const api::ObjectMeta& is = now.meta();
+  const api::json::value* spec_before = api::find(before.json(), "spec");
+  const api::json::value* spec_now = api::find(now.json(), "spec");
+  return was.deletion_timestamp == is.deletion_timestamp &&
+         was.deletion_grace_period_seconds == is.deletion_grace_period_seconds &&
+         was.annotations == is.annotations && was.labels == is.labels &&
+         was.finalizers == is.finalizers && spec_before && spec_now &&
+         api::same(*spec_before, *spec_now);
+}
 
 } // namespace
 
@@ -46,6 +61,7 @@ void PodWorker::begin(api::Object pod) {
                                                                 self->gone();
                                                               }
                                                             }});
+  taken_ = writer_->pod();
   containers_ =
       std::make_shared<PodRuntime>(*place_.runtime, *place_.devices, pod_->meta.uid, [weak] {
         if (const auto self = weak.lock()) {
@@ -171,16 +187,22 @@ void PodWorker::update(api::Object newer) {
 
 void PodWorker::take(api::Object newer) {
   writer_->observe(std::move(newer));
+  const api::Object before = std::exchange(taken_, object());
   if (auto decoded = model::pod_view(object())) {
     pod_ = *decoded;
   }
-  if (!verdict_) {
+  const bool had_verdict = verdict_.has_value();
+  if (!had_verdict) {
     verdict_ = stored_verdict(*pod_);
   }
   if (contents_) {
     contents_->update(object());
   }
-  kick();
+  // Most news of a pod is that its status is stored as it was sent: there is nothing to do then.
+  if (verdict_.has_value() != had_verdict || !writer_->clean() ||
+      !asks_the_same(before, object())) {
+    kick();
+  }
 }
 
 void PodWorker::wake_at(TimePoint time) {

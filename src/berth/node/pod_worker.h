@@ -142,6 +142,7 @@ class PodWorker : public std::enable_shared_from_this<PodWorker> {
   std::shared_ptr<const model::Pod> pod_;
   std::shared_ptr<PodRuntime> containers_;
   std::unique_ptr<PodWriter> writer_;
+  api::Object taken_; ///< the version that this goes by
   /// Of a real machine; all null on a simulated one.
   std::shared_ptr<PodContents> contents_;
   std::unique_ptr<PodProbes> probes_;
