@@ -1,6 +1,7 @@
 #include "berth/node/device_book.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <ranges>
 #include <utility>
@@ -96,8 +97,9 @@ void DeviceBook::save() {
     checkpoint.registered[resource] = endpoints_.pool(resource)->healthy();
   }
   save_again_.cancel();
-  const auto contents = [checkpoint = std::move(checkpoint)] {
-    return encode_checkpoint(checkpoint);
+  // What is written on a simulated machine is seldom read: the text is made when it is.
+  const auto contents = [kept = std::make_shared<const Checkpoint>(std::move(checkpoint))] {
+    return encode_checkpoint(*kept);
   };
   if (const auto written = store_->write(contents); !written) {
     log(LogLevel::Error, kLog, to_string(written.error()));
