@@ -6,7 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -14,63 +14,32 @@
 #include "berth/base/virtual_loop.h"
 #include "berth/client/faulty_client.h"
 #include "berth/client/informer.h"
+#include "berth/client/informer_fixture.h"
 #include "berth/client/local_client.h"
 #include "berth/store/memory_store.h"
 
 namespace berth::client {
 namespace {
 
+using test::Chain;
+using test::config_map;
+using test::kConfigMaps;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-const GroupKind kConfigMaps{"", "ConfigMap"};
-
-api::Object config_map(const std::string& name, int value) {
-  return api::Object::from_json(
-             api::json::object{
-                 {"apiVersion", "v1"},
-                 {"kind", "ConfigMap"},
-                 {"metadata", api::json::object{{"name", name}, {"namespace", "default"}}},
-                 {"data", api::json::object{{"value", fmt::to_string(value)}}}})
-      .value();
-}
-
 /// Counts what reaches the server.
-class Counting final : public Client {
+class Counting final : public PassingClient {
  public:
-  explicit Counting(Client& inner) : inner_(inner) {}
+  using PassingClient::PassingClient;
 
-  void get(const GroupKind& kind, const api::Key& key, Done<api::Object> done) override {
-    inner_.get(kind, key, std::move(done));
-  }
   void list(const ListOptions& what, Done<ObjectList> done) override {
     ++lists;
-    inner_.list(what, std::move(done));
-  }
-  void create(api::Object object, Done<api::Object> done) override {
-    inner_.create(std::move(object), std::move(done));
-  }
-  void update(api::Object object, Subresource subresource, Done<api::Object> done) override {
-    inner_.update(std::move(object), subresource, std::move(done));
-  }
-  void patch(const GroupKind& kind, const api::Key& key, api::json::value merge_patch,
-             Subresource subresource, Done<api::Object> done) override {
-    inner_.patch(kind, key, std::move(merge_patch), subresource, std::move(done));
-  }
-  void remove(const GroupKind& kind, const api::Key& key, const DeleteOptions& options,
-              Done<api::Object> done) override {
-    inner_.remove(kind, key, options, std::move(done));
-  }
-  void bind(const Binding& binding, Done<api::Object> done) override {
-    inner_.bind(binding, std::move(done));
+    PassingClient::list(what, std::move(done));
   }
   std::unique_ptr<Watch> watch(const WatchOptions& options,
                                std::function<void(Result<WatchEvent>)> on_event) override {
     ++watches;
-    return std::make_unique<Counted>(*this, inner_.watch(options, std::move(on_event)));
-  }
-  std::unique_ptr<StandingLease> hold_lease(const LeaseSpec& lease) override {
-    return inner_.hold_lease(lease);
+    return std::make_unique<Counted>(*this, PassingClient::watch(options, std::move(on_event)));
   }
 
   int lists = 0;
@@ -89,31 +58,11 @@ class Counting final : public Client {
     Counting& by_;
     std::unique_ptr<Watch> held_;
   };
-
-  Client& inner_;
 };
 
-/// What an informer has told: a chain for each object, and what they add up to.
-struct Told {
-  Informer::OnChange follow() {
-    return [this](const api::Object& old, const api::Object& now) {
-      const api::Key key = (old ? old : now).key();
-      const auto held = state.find(key);
-      EXPECT_EQ(held == state.end() ? 0 : held->second.meta().resource_version,
-                old ? old.meta().resource_version : 0)
-          << key.to_string();
-      story.push_back(fmt::format("{}:{}>{}", key.name, old ? old.meta().resource_version : 0,
-                                  now ? now.meta().resource_version : 0));
-      state.erase(key);
-      if (now) {
-        state.emplace(key, now);
-      }
-    };
-  }
-
-  std::map<api::Key, api::Object> state;
-  std::vector<std::string> story;
-};
+Informer::OnChange follow(Chain& chain) {
+  return [&chain](const api::Object& old, const api::Object& now) { chain(old, now); };
+}
 
 class SharedInformers : public ::testing::Test {
  protected:
@@ -123,15 +72,14 @@ class SharedInformers : public ::testing::Test {
   LocalClient local{registry, loop};
   Counting server{local};
   SharingClient client{server};
-  Told first;
-  Told second;
+  Chain first;
+  Chain second;
 
   void create(const std::string& name) {
-    ASSERT_TRUE(registry.create(config_map(name, 1), loop.now()));
+    ASSERT_TRUE(registry.create(config_map(name, "1"), loop.now()));
   }
-  std::unique_ptr<Informer> inform(Told& told) {
-    return std::make_unique<Informer>(client, loop, ListOptions{.kind = kConfigMaps},
-                                      told.follow());
+  std::unique_ptr<Informer> inform(Chain& told) {
+    return std::make_unique<Informer>(client, loop, ListOptions{.kind = kConfigMaps}, follow(told));
   }
 };
 
@@ -152,7 +100,7 @@ TEST_F(SharedInformers, OfOneSelectionListAndWatchOnce) {
 TEST_F(SharedInformers, OfDifferentSelectionsAreApart) {
   const auto all = inform(first);
   const Informer named(client, loop, {.kind = kConfigMaps, .ns = {}, .labels = {}, .name = "b"},
-                       second.follow());
+                       follow(second));
   create("a");
   create("b");
   loop.run_to_idle();
@@ -249,16 +197,10 @@ void come_and_go(std::uint64_t seed) {
   store::MemoryStore store({.history = 8, .bookmark_every = 4});
   store::Registry registry(store, rng.fork(1));
   LocalClient direct(registry, loop);
-  FaultyClient line(direct, loop, rng.fork(2),
-                    {.longest_delay = Duration::millis(rng.between(0, 400)),
-                     .failed_read_permille = static_cast<unsigned>(rng.below(300)),
-                     .duplicate_permille = static_cast<unsigned>(rng.below(400)),
-                     .reorder_permille = static_cast<unsigned>(rng.below(600)),
-                     .lose_permille = static_cast<unsigned>(rng.below(100)),
-                     .expire_permille = static_cast<unsigned>(rng.below(100))});
+  FaultyClient line(direct, loop, rng.fork(2), test::bad_line(rng));
   SharingClient client(line);
   struct One {
-    Told told;
+    Chain told;
     std::unique_ptr<Informer> informer;
   };
   std::map<std::uint64_t, One> ones;
@@ -277,13 +219,14 @@ void come_and_go(std::uint64_t seed) {
       if (ones.erase(at) == 0) {
         One& one = ones[at];
         one.informer = std::make_unique<Informer>(client, loop, ListOptions{.kind = kConfigMaps},
-                                                  one.told.follow());
+                                                  follow(one.told));
       }
       break;
     }
     default:
-      if (!registry.create(config_map(name, i), loop.now())) {
-        ASSERT_TRUE(registry.update(config_map(name, i), Subresource::None, loop.now()));
+      if (!registry.create(config_map(name, fmt::to_string(i)), loop.now())) {
+        ASSERT_TRUE(
+            registry.update(config_map(name, fmt::to_string(i)), Subresource::None, loop.now()));
       }
     }
     loop.run_until(loop.now() + Duration::millis(rng.between(0, 300)));

@@ -6,9 +6,9 @@
 #include "berth/base/log.h"
 #include "berth/base/virtual_loop.h"
 #include "berth/client/local_client.h"
+#include "berth/client/passing_client.h"
 #include "berth/node/node_status.h"
 #include "berth/store/memory_store.h"
-#include "berth/testing/passing_client.h"
 
 namespace berth::node {
 namespace {
@@ -16,7 +16,7 @@ namespace {
 namespace json = boost::json;
 
 /// Counts patches, and takes the addresses out of every status: a server that knows better.
-class Opinionated final : public test::PassingClient {
+class Opinionated final : public client::PassingClient {
  public:
   using PassingClient::PassingClient;
   void patch(const client::GroupKind& kind, const api::Key& key, json::value patch,
@@ -33,7 +33,7 @@ class Opinionated final : public test::PassingClient {
 };
 
 /// An API server that lets no node change its taints, as the admission plugin NodeRestriction.
-class Restricting final : public test::PassingClient {
+class Restricting final : public client::PassingClient {
  public:
   using PassingClient::PassingClient;
   void patch(const client::GroupKind& kind, const api::Key& key, json::value patch,

@@ -14,10 +14,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "berth/client/passing_client.h"
 #include "berth/model/storage.h"
 #include "berth/testing/builders.h"
 #include "berth/testing/control_plane.h"
-#include "berth/testing/passing_client.h"
 
 namespace berth::scheduler {
 namespace {
@@ -49,7 +49,7 @@ Fate late(std::int64_t ms) {
 
 /// Bindings, patches of pods and of volumes and claims, and removals meet the fates queued for
 /// them; all else passes.
-class ScriptedClient final : public test::PassingClient {
+class ScriptedClient final : public client::PassingClient {
  public:
   ScriptedClient(client::Client& inner, Loop& loop) : PassingClient(inner), loop_(loop) {}
 

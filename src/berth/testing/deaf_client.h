@@ -7,12 +7,12 @@
 #include <optional>
 #include <utility>
 
-#include "berth/testing/passing_client.h"
+#include "berth/client/passing_client.h"
 
 namespace berth::test {
 
 /// The inner client must outlive it.
-class DeafClient final : public PassingClient {
+class DeafClient final : public client::PassingClient {
  public:
   explicit DeafClient(client::Client& inner) : PassingClient(inner) {}
 
