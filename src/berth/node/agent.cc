@@ -14,6 +14,7 @@
 #include "berth/client/events.h"
 #include "berth/client/informer.h"
 #include "berth/model/pod.h"
+#include "berth/node/admissions.h"
 #include "berth/node/adopt_found.h"
 #include "berth/node/contents/contents.h"
 #include "berth/node/device_manager.h"
@@ -24,9 +25,6 @@
 #include "berth/node/node_supply.h"
 #include "berth/node/orphan.h"
 #include "berth/node/plugin_endpoints.h"
-#include "berth/node/pod_refusal.h"
-#include "berth/node/pod_worker.h"
-#include "berth/node/resource_check.h"
 #include "berth/node/shared_cpus.h"
 
 namespace berth::node {
@@ -73,11 +71,8 @@ struct Agent::State : std::enable_shared_from_this<State> {
   std::unique_ptr<client::Informer> pods;
   std::map<std::string, PodRecord>
       found; ///< in the runtime, by pod uid, not yet matched with the API
-  std::map<std::string, std::shared_ptr<PodWorker>> workers; ///< by uid
-  std::optional<std::string> admitting; ///< uid whose devices are being allocated: one at a time
-  TimePoint admitting_since;
-  std::set<std::string>
-      waiting; ///< uids that were told to wait and for whom nothing has changed since
+  PodWorkers workers;
+  Admissions admissions;
   std::set<std::string> orphans; ///< uids that are being ended
   bool sources_ready = false;    ///< every pod of this node has been seen
   bool consider_posted = false;
@@ -100,8 +95,20 @@ struct Agent::State : std::enable_shared_from_this<State> {
              .hami = options.hami,
              .replica_limit = options.replica_limit,
              .startup_taint = options.startup_taint}),
-        labels(options.discover, options.given_labels), status_wait(*at.loop), list_again(*at.loop),
-        listen_again(*at.loop) {
+        labels(options.discover, options.given_labels),
+        admissions({.loop = at.loop,
+                    .devices = &devices,
+                    .supply = &supply,
+                    .workers = &workers,
+                    .node = [this]() -> const api::Object& { return node(); },
+                    .on_turn = [this] { consider_later(); },
+                    .on_answer = [this](bool granted) { on_answer(granted); }},
+                   {.node_name = name,
+                    .patience = options.patience,
+                    .scope = options.numa.alignment.scope,
+                    .real_machine = at.contents != nullptr,
+                    .unsafe_sysctls = options.unsafe_sysctls}),
+        status_wait(*at.loop), list_again(*at.loop), listen_again(*at.loop) {
     if (place.contents) {
       amounts = std::make_shared<NodeAmounts>(
           NodeAmounts{node_resources(base, "allocatable"), node_resources(base, "capacity")});
@@ -134,10 +141,7 @@ struct Agent::State : std::enable_shared_from_this<State> {
   void follow_cpus();
   void consider_later();
   void consider();
-  void try_admit(const std::string& uid, PodWorker& worker);
-  bool refuse(const std::string& uid, PodWorker& worker);
-  void on_verdict(const std::string& uid, const AllocationVerdict& verdict);
-  void count(const AllocationVerdict& verdict);
+  void on_answer(bool granted);
   HolderState holder_state(std::string_view uid) const;
   bool is_over(std::string_view ns, std::string_view pod_name) const;
   /// The Node as the API has it; empty before it is known.
@@ -375,7 +379,7 @@ void Agent::State::follow_cpus() {
 
 // Something has changed for pods that wait.
 void Agent::State::reconsider() {
-  waiting.clear();
+  admissions.look_at_all();
   consider_later();
 }
 
@@ -392,95 +396,15 @@ void Agent::State::consider_later() {
   });
 }
 
-// Admits what waits, oldest first and one after another, so that nobody is turned away for the sake
-// of a pod that is turned away next; and forgets what is over.
+// Forgets what is over, and admits what waits.
 void Agent::State::consider() {
   std::erase_if(workers, [](const auto& each) { return each.second->removed(); });
-  if (!sources_ready || admitting) {
-    return;
-  }
-  std::vector<std::pair<std::string, PodWorker*>> candidates;
-  for (const auto& [uid, worker] : workers) {
-    if (worker->wants_admission() && !waiting.contains(uid)) {
-      candidates.emplace_back(uid, worker.get());
-    }
-  }
-  std::ranges::stable_sort(candidates, {}, [](const auto& each) {
-    const api::ObjectMeta& meta = each.second->pod()->meta;
-    return std::tuple(meta.creation_timestamp.value_or(TimePoint()), meta.ns, meta.name);
-  });
-  for (auto it = candidates.begin(); it != candidates.end() && !admitting; ++it) {
-    try_admit(it->first, *it->second);
+  if (sources_ready) {
+    admissions.consider();
   }
 }
 
-void Agent::State::try_admit(const std::string& uid, PodWorker& worker) {
-  std::vector<Occupant> holding;
-  std::vector<Occupant> staying;
-  for (const auto& [other_uid, other] : workers) {
-    if (other_uid != uid && other->occupies()) {
-      holding.push_back({.pod = other->pod().get(), .init_over = other->init_over()});
-      if (!other->dying()) {
-        staying.push_back(holding.back());
-      }
-    }
-  }
-  if (place.contents && refuse(uid, worker)) {
-    return;
-  }
-  // What no live plugin vouches for is a matter of waiting, which the device manager decides.
-  const auto skip = [this](std::string_view resource) {
-    return is_extended_resource(resource) && supply.needs_plugin(resource, node()) &&
-           !devices.live(resource);
-  };
-  const model::ResourceList room = supply.allocatable();
-  if (const auto shortage = find_shortage(*worker.pod(), room, holding, skip)) {
-    const bool hopeless = options.patience == Patience::None ||
-                          find_shortage(*worker.pod(), room, staying, skip).has_value();
-    if (hopeless) {
-      worker.reject(shortage->reason, shortage->message);
-    } else {
-      waiting.insert(uid);
-      worker.wait(shortage->message);
-    }
-    return;
-  }
-  admitting = uid;
-  admitting_since = place.loop->now();
-  devices.allocate(worker.pod(), AllocationScope::Whole,
-                   [this, uid](const AllocationVerdict& verdict) { on_verdict(uid, verdict); });
-}
-
-// What a real machine has once, or does not let pods change.
-bool Agent::State::refuse(const std::string& uid, PodWorker& worker) {
-  std::vector<const api::json::value*> others;
-  for (const auto& [other_uid, other] : workers) {
-    if (other_uid != uid && other->occupies()) {
-      others.push_back(&other->stored().json());
-    }
-  }
-  const api::json::value& pod = worker.stored().json();
-  auto refusal = sysctl_refusal(pod, options.unsafe_sysctls);
-  if (!refusal) {
-    refusal = host_port_refusal(pod, others);
-  }
-  if (!refusal && node()) {
-    refusal = place_refusal(pod, *worker.pod(), node().meta().labels, name);
-  }
-  if (refusal) {
-    worker.reject(refusal->reason, refusal->message);
-  }
-  return refusal.has_value();
-}
-
-void Agent::State::on_verdict(const std::string& uid, const AllocationVerdict& verdict) {
-  admitting.reset();
-  consider_later();
-  const auto it = workers.find(uid);
-  if (it == workers.end() || !it->second->wants_admission()) {
-    return;
-  }
-  count(verdict);
+void Agent::State::on_answer(bool granted) {
   if (options.hami) { // the node may be locked for this pod
     place.loop->post([weak = weak_from_this()] {
       if (const auto state = weak.lock()) {
@@ -488,34 +412,8 @@ void Agent::State::on_verdict(const std::string& uid, const AllocationVerdict& v
       }
     });
   }
-  switch (verdict.kind) {
-  case AllocationVerdict::Kind::Granted:
-    it->second->admit();
+  if (granted) {
     follow_cpus();
-    return;
-  case AllocationVerdict::Kind::Wait:
-    waiting.insert(uid);
-    it->second->wait(verdict.message, verdict.reason);
-    return;
-  case AllocationVerdict::Kind::Rejected: {
-    const Verdict failure = allocation_failure(verdict.message, verdict.reason);
-    it->second->reject(failure.why.reason, failure.why.message);
-    return;
-  }
-  }
-}
-
-// Who is told to wait is counted once it is known what becomes of it.
-void Agent::State::count(const AllocationVerdict& verdict) {
-  if (verdict.kind == AllocationVerdict::Kind::Wait) {
-    return;
-  }
-  const bool granted = verdict.kind == AllocationVerdict::Kind::Granted;
-  devices.counts().admitted(granted ? AgentCounts::Admission::Granted
-                                    : AgentCounts::Admission::Refused,
-                            place.loop->now() - admitting_since);
-  if (!granted && verdict.reason == topology::kTopologyAffinityError) {
-    devices.counts().not_aligned(options.numa.alignment.scope);
   }
 }
 
@@ -556,9 +454,10 @@ bool Agent::settled() const {
   const State& state = *state_;
   const bool started = state.sources_ready && state.reporter && state.reporter->clean();
   const bool still = !state.shared_cpus || !state.shared_cpus->busy();
-  return started && still && !state.consider_posted && !state.admitting && state.orphans.empty() &&
-         std::ranges::all_of(state.workers,
-                             [](const auto& each) { return each.second->settled(); });
+  return started && still && !state.consider_posted && !state.admissions.under_way() &&
+         state.orphans.empty() && std::ranges::all_of(state.workers, [](const auto& each) {
+           return each.second->settled();
+         });
 }
 
 std::vector<std::string> Agent::in_motion() const {
@@ -569,9 +468,10 @@ std::vector<std::string> Agent::in_motion() const {
   if (!state_->reporter || !state_->reporter->clean()) {
     lines.emplace_back("agent: the node's status is not written");
   }
-  if (state_->consider_posted || state_->admitting || !state_->orphans.empty()) {
+  if (state_->consider_posted || state_->admissions.under_way() || !state_->orphans.empty()) {
     lines.push_back(fmt::format("agent: {} pods nobody knows are being ended, admission {}",
-                                state_->orphans.size(), state_->admitting ? "goes on" : "waits"));
+                                state_->orphans.size(),
+                                state_->admissions.under_way() ? "goes on" : "waits"));
   }
   if (state_->shared_cpus && state_->shared_cpus->busy()) {
     lines.emplace_back("agent: containers are being moved to other CPUs");
