@@ -1,7 +1,7 @@
 // berth agent: this machine as a node of a Kubernetes cluster, in the kubelet's place.
 #include "berth/cli/agent/agent_flags.h"
 #include "berth/cli/agent/agent_process.h"
-#include "berth/cli/agent/cluster_access.h"
+#include "berth/cli/cluster_access.h"
 #include "berth/cli/commands/commands.h"
 #include "berth/cli/run/interrupt.h"
 

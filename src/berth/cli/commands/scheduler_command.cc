@@ -1,6 +1,7 @@
 // berth scheduler: a scheduler for a Kubernetes cluster, in kube-scheduler's place or beside it.
 #include <fmt/format.h>
 
+#include "berth/cli/cluster_access.h"
 #include "berth/cli/commands/commands.h"
 #include "berth/cli/listen_address.h"
 #include "berth/cli/process_identity.h"
@@ -54,11 +55,9 @@ Result<SchedulerProcessOptions> process_options(const Values& values, Terminal& 
   BERTH_TRY(const sched::SchedulerConfig config, configured(values, terminal));
   BERTH_TRY(const ListenAddress listen,
             parse_listen_address(values.get("--listen", kDefaultListen), "--listen"));
-  std::string kubeconfig = values.get("--kubeconfig");
-  if (kubeconfig.empty() && config.client_connection) {
-    kubeconfig = config.client_connection->kubeconfig;
-  }
-  BERTH_TRY(client::ServerAccess access, client::load_access(kubeconfig, values.get("--context")));
+  BERTH_TRY(client::ServerAccess access,
+            cluster_access(values, config.client_connection ? config.client_connection->kubeconfig
+                                                            : std::string()));
   return SchedulerProcessOptions{.access = std::move(access),
                                  .scheduler = scheduler::options_of(config),
                                  .election = election_of(config, values),
@@ -83,13 +82,46 @@ int run_it(const Invocation& invocation) {
   return *end == SchedulerEnd::Stopped ? kDone : kFailed;
 }
 
+std::vector<Flag> flags() {
+  std::vector<Flag> all = {
+      {.name = "--config",
+       .value = "FILE",
+       .help = "a KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1)",
+       .group = "CONFIGURATION",
+       .offers = Offers::Files},
+      {.name = "--leader-elect",
+       .value = "BOOL",
+       .help = "stand for the lead before scheduling; else as --config says, and true "
+               "if it says nothing",
+       .group = "CONFIGURATION",
+       .choices = {"true", "false"},
+       .offers = Offers::Choices},
+      {.name = "--gpu-policy",
+       .value = "POLICY",
+       .help = "which GPUs of a node a pod gets, where --config does not say",
+       .group = "CONFIGURATION",
+       .fallback = "topology",
+       .choices = {"topology", "binpack", "spread"},
+       .offers = Offers::Choices},
+      {.name = "--listen",
+       .value = "ADDRESS:PORT",
+       .help = "where /metrics, /healthz, /livez, /readyz and /debug/decisions are served",
+       .group = "PROCESS",
+       .fallback = kDefaultListen}};
+  const std::vector<Flag> access = cluster_access_flags(
+      "how to reach the cluster; else clientConnection.kubeconfig of --config, $KUBECONFIG, "
+      "~/.kube/config, or the service account of the pod that this runs in");
+  all.insert(all.end(), access.begin(), access.end());
+  return all;
+}
+
 } // namespace
 
 Command scheduler_command_table() {
   return {
       .name = "scheduler",
       .summary = "schedule the pods of a Kubernetes cluster",
-      .synopsis = {"[--config FILE] [--kubeconfig FILE] [FLAGS]"},
+      .synopsis = {"[--config FILE] [--kubeconfig FILE] [--api URL] [FLAGS]"},
       .description =
           {"Runs Berth's scheduler against the API of any Kubernetes cluster, in kube-scheduler's "
            "place or beside it: pods choose it by spec.schedulerName. Its configuration is a "
@@ -97,42 +129,7 @@ Command scheduler_command_table() {
            "Berth's own profile, for default-scheduler and berth-scheduler.",
            "Several processes may run: they elect a leader by a Lease, and one that loses the lead "
            "exits. An interrupt or SIGTERM gives the lead away and ends it."},
-      .flags = {{.name = "--config",
-                 .value = "FILE",
-                 .help = "a KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1)",
-                 .group = "CONFIGURATION",
-                 .offers = Offers::Files},
-                {.name = "--kubeconfig",
-                 .value = "FILE",
-                 .help = "how to reach the cluster; else clientConnection.kubeconfig of --config, "
-                         "$KUBECONFIG, ~/.kube/config, or the service account of the pod that this "
-                         "runs in",
-                 .group = "CLUSTER",
-                 .offers = Offers::Files},
-                {.name = "--context",
-                 .value = "NAME",
-                 .help = "a context of the kubeconfig file",
-                 .group = "CLUSTER"},
-                {.name = "--leader-elect",
-                 .value = "BOOL",
-                 .help = "stand for the lead before scheduling; else as --config says, and true "
-                         "if it says nothing",
-                 .group = "CONFIGURATION",
-                 .choices = {"true", "false"},
-                 .offers = Offers::Choices},
-                {.name = "--listen",
-                 .value = "ADDRESS:PORT",
-                 .help =
-                     "where /metrics, /healthz, /livez, /readyz and /debug/decisions are served",
-                 .group = "PROCESS",
-                 .fallback = kDefaultListen},
-                {.name = "--gpu-policy",
-                 .value = "POLICY",
-                 .help = "which GPUs of a node a pod gets, where --config does not say",
-                 .group = "CONFIGURATION",
-                 .fallback = "topology",
-                 .choices = {"topology", "binpack", "spread"},
-                 .offers = Offers::Choices}},
+      .flags = flags(),
       .examples = {{"as it is configured elsewhere",
                     "scheduler --config scheduler.yaml --kubeconfig ~/.kube/config"},
                    {"one process alone, in a development cluster",

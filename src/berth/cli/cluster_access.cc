@@ -1,4 +1,4 @@
-#include "berth/cli/agent/cluster_access.h"
+#include "berth/cli/cluster_access.h"
 
 #include <utility>
 
@@ -6,11 +6,10 @@
 
 namespace berth::cli {
 
-std::vector<Flag> cluster_access_flags() {
+std::vector<Flag> cluster_access_flags(std::string_view kubeconfig_help) {
   return {{.name = "--kubeconfig",
            .value = "FILE",
-           .help = "how to reach the cluster; else $KUBECONFIG, ~/.kube/config, or the "
-                   "service account of the pod that this runs in",
+           .help = kubeconfig_help,
            .group = "CLUSTER",
            .offers = Offers::Files},
           {.name = "--context",
@@ -24,9 +23,9 @@ std::vector<Flag> cluster_access_flags() {
            .group = "CLUSTER"}};
 }
 
-Result<client::ServerAccess> cluster_access(const Values& values) {
+Result<client::ServerAccess> cluster_access(const Values& values, const std::string& kubeconfig) {
   BERTH_TRY(client::ServerAccess access,
-            client::load_access(values.get("--kubeconfig"), values.get("--context")));
+            client::load_access(values.get("--kubeconfig", kubeconfig), values.get("--context")));
   if (!values.has("--api")) {
     return access;
   }

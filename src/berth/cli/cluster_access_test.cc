@@ -1,4 +1,4 @@
-#include "berth/cli/agent/cluster_access.h"
+#include "berth/cli/cluster_access.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,22 +12,33 @@ using testing::HasSubstr;
 
 class ClusterAccess : public test::TempFiles {
  protected:
-  Result<client::ServerAccess> at(const std::string& api) {
-    const std::string file = write("config", R"(apiVersion: v1
+  std::string kubeconfig(const std::string& name = "config", const std::string& port = "6443") {
+    return write(name, R"(apiVersion: v1
 kind: Config
 current-context: c
 contexts: [{name: c, context: {cluster: k, user: u}}]
-clusters: [{name: k, cluster: {server: "https://127.0.0.1:6443"}}]
+clusters: [{name: k, cluster: {server: "https://127.0.0.1:)" +
+                           port + R"("}}]
 users: [{name: u, user: {token: secret}}]
 )");
+  }
+  Result<client::ServerAccess> at(const std::string& api) {
     Values values;
-    values.flags["--kubeconfig"] = {file};
+    values.flags["--kubeconfig"] = {kubeconfig()};
     if (!api.empty()) {
       values.flags["--api"] = {api};
     }
     return cluster_access(values);
   }
 };
+
+TEST_F(ClusterAccess, IsOfAnotherFileWhereTheFlagNamesNone) {
+  const std::string fallback = kubeconfig("fallback", "7443");
+  Values values;
+  EXPECT_EQ(cluster_access(values, fallback)->url.to_string(), "https://127.0.0.1:7443");
+  values.flags["--kubeconfig"] = {kubeconfig()};
+  EXPECT_EQ(cluster_access(values, fallback)->url.to_string(), "https://127.0.0.1:6443");
+}
 
 TEST_F(ClusterAccess, IsTheKubeconfigsAtAnotherAddressIfAsked) {
   EXPECT_EQ(at("")->url.to_string(), "https://127.0.0.1:6443");
