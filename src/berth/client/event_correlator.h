@@ -51,6 +51,10 @@ class EventCorrelator {
   /// A map that forgets its least recently used entries.
   template <class K, class V> class Recent {
    public:
+    Recent() = default;
+    Recent(const Recent&) = delete; // its index points into it
+    Recent& operator=(const Recent&) = delete;
+
     V& operator[](const K& key);
 
    private:

@@ -4,7 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <array>
+#include <memory>
+#include <utility>
 
 #include "berth/net/certificates.h"
 #include "berth/net/http_client.h"
@@ -145,53 +146,59 @@ TEST_F(Tls, PlainTextIsNotAnswered) {
   EXPECT_TRUE(call({.ca = authority.certificate}).has_value()) << "others are still served";
 }
 
-TEST_F(Tls, WhoComesDuringTooManyHandshakesIsAcceptedWhenOneOfThemEnds) {
-  const auto tls =
-      *TlsContext::server({.certificate = server_pair.certificate, .key = server_pair.key});
-  std::shared_ptr<Connection> accepted;
-  const auto listener =
-      *listen(loop, {.tls = tls, .handshake_timeout = Duration::hours(1), .most_handshakes = 2},
-              [&](std::shared_ptr<Connection> connection) { accepted = std::move(connection); });
-  std::array<std::shared_ptr<Connection>, 2> silent;
-  for (auto& each : silent) {
-    each = make_connection(loop);
-    each->connect("127.0.0.1", listener->port(), [&](const Result<void>& connected) {
+/// A listener that shakes hands with few at a time, and clients of it.
+class Handshakes : public Tls {
+ protected:
+  void listen_with(int most, Duration timeout) {
+    listener =
+        *listen(loop,
+                {.tls = *TlsContext::server(
+                     {.certificate = server_pair.certificate, .key = server_pair.key}),
+                 .handshake_timeout = timeout,
+                 .most_handshakes = most},
+                [this](std::shared_ptr<Connection> shaken) { accepted = std::move(shaken); });
+  }
+  /// One that connects and then says nothing.
+  std::shared_ptr<Connection> silent() {
+    auto made = make_connection(loop);
+    made->connect("127.0.0.1", listener->port(), [this](const Result<void>& connected) {
       EXPECT_TRUE(connected);
       loop.stop();
     });
     loop.run();
+    return made;
   }
-  loop.run_for(Duration::millis(50)); // both have been accepted
-  const auto late =
-      make_connection(loop, {.tls = *TlsContext::client({.ca = authority.certificate})});
+  void come() {
+    late = make_connection(loop, {.tls = *TlsContext::client({.ca = authority.certificate})});
+    late->connect("127.0.0.1", listener->port(), [this](const Result<void>& connected) {
+      served = connected.has_value();
+      loop.stop();
+    });
+  }
+
+  std::unique_ptr<Listener> listener;
+  std::shared_ptr<Connection> accepted;
+  std::shared_ptr<Connection> late;
   bool served = false;
-  late->connect("127.0.0.1", listener->port(), [&](const Result<void>& connected) {
-    served = connected.has_value();
-    loop.stop();
-  });
+};
+
+TEST_F(Handshakes, WhoComesDuringTooManyIsAcceptedWhenOneOfThemEnds) {
+  listen_with(2, Duration::hours(1));
+  const auto first = silent();
+  const auto second = silent();
+  loop.run_for(Duration::millis(50)); // both have been accepted
+  come();
   loop.run_for(Duration::millis(50));
   EXPECT_FALSE(served);
-  silent[0]->close();
+  first->close();
   loop.run_for(Duration::seconds(10));
   EXPECT_TRUE(served);
 }
 
-TEST_F(Tls, AHandshakeThatRunsOutOfTimeMakesRoom) {
-  const auto tls =
-      *TlsContext::server({.certificate = server_pair.certificate, .key = server_pair.key});
-  const auto listener =
-      *listen(loop, {.tls = tls, .handshake_timeout = Duration::millis(50), .most_handshakes = 1},
-              [](const std::shared_ptr<Connection>&) {});
-  const auto silent = make_connection(loop);
-  silent->connect("127.0.0.1", listener->port(),
-                  [](const Result<void>& connected) { EXPECT_TRUE(connected); });
-  const auto late =
-      make_connection(loop, {.tls = *TlsContext::client({.ca = authority.certificate})});
-  bool served = false;
-  late->connect("127.0.0.1", listener->port(), [&](const Result<void>& connected) {
-    served = connected.has_value();
-    loop.stop();
-  });
+TEST_F(Handshakes, OneThatRunsOutOfTimeMakesRoom) {
+  listen_with(1, Duration::millis(50));
+  const auto first = silent();
+  come();
   loop.run_for(Duration::seconds(10));
   EXPECT_TRUE(served);
 }
